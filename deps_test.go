@@ -16,9 +16,10 @@ const module = "github.com/mysqlrw/mysqlrw"
 // packages of lower rows, so that a change in a command can never break a
 // library. docs/architecture.md shows the same list to people.
 var rows = [][]string{
-	{"pkg/flavor", "pkg/optionfile"},
+	{"completions", "pkg/flavor", "pkg/optionfile"},
 	{"pkg/gtid", "pkg/target"},
 	{"pkg/status"},
+	{"pkg/status/statustest"},
 	{"waitpos"},
 	{"lag"},
 	{"pkg/sandbox"},
@@ -28,7 +29,9 @@ var rows = [][]string{
 }
 
 // testOnly are packages that only tests may import, from any row.
-var testOnly = map[string]bool{"pkg/sandbox": true, "pkg/sandbox/sandboxtest": true}
+var testOnly = map[string]bool{
+	"pkg/status/statustest": true, "pkg/sandbox": true, "pkg/sandbox/sandboxtest": true,
+}
 
 // TestImportDirection reads the import clauses itself: with "go list" the
 // test cache would not notice a changed file.

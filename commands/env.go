@@ -1,0 +1,116 @@
+package commands
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"os/user"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// environment is everything outside the program that a command may touch.
+// Tests of a command give their own.
+type environment struct {
+	args   []string // without the program's name
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer
+	getenv func(string) string
+	now    func() time.Time
+
+	home string // the user's home directory, "" if there is none
+	user string // the user's name, the default account
+
+	stdoutTerminal bool // colours and redrawing are welcome
+	stderrTerminal bool // progress lines are welcome
+	width          int  // columns of the terminal, 0 if stdout is none
+
+	readPassword func(prompt string) (string, error) // asks on the terminal
+}
+
+// Main runs mysqlrw with the arguments of the process and returns its exit code.
+func Main() int {
+	env := &environment{
+		args:   os.Args[1:],
+		stdin:  os.Stdin,
+		stdout: os.Stdout,
+		stderr: os.Stderr,
+		getenv: os.Getenv,
+		now:    time.Now,
+
+		stdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
+		stderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
+		readPassword:   askPassword,
+	}
+	if me, err := user.Current(); err == nil {
+		env.user = me.Username
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		env.home = home
+	}
+	if env.stdoutTerminal {
+		env.width, _, _ = term.GetSize(int(os.Stdout.Fd()))
+	}
+	ctx, stop := withSignals(context.Background())
+	defer stop()
+	return run(ctx, env)
+}
+
+// withSignals ends the context at the first SIGINT or SIGTERM, with the exit
+// code as its cause. The second one ends the process at once: whoever presses
+// Ctrl-C twice does not want to wait for the cleaning up.
+func withSignals(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		code := 0
+		for {
+			select {
+			case s := <-signals:
+				if code != 0 {
+					os.Exit(code)
+				}
+				code = exitInt
+				if s == syscall.SIGTERM {
+					code = exitTerm
+				}
+				cancel(errSignal{code})
+			case <-done:
+				return
+			}
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		<-ended
+		cancel(nil)
+	}
+}
+
+// askPassword reads a password from the terminal without showing it. It opens
+// the terminal itself, so that it works when stdin is a pipe.
+func askPassword(prompt string) (string, error) {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		tty = os.Stdin
+	} else {
+		defer tty.Close()
+	}
+	if !term.IsTerminal(int(tty.Fd())) {
+		return "", usagef("a password must be asked for, but there is no terminal: " +
+			"use MYSQL_PWD, --password-file or an option file")
+	}
+	io.WriteString(os.Stderr, prompt)
+	secret, err := term.ReadPassword(int(tty.Fd()))
+	io.WriteString(os.Stderr, "\n")
+	return string(secret), err
+}

@@ -1,0 +1,25 @@
+package commands
+
+const (
+	lagExample            = ""
+	statusExample         = ""
+	waitGTIDExample       = ""
+	waitPosExample        = ""
+	waitSyncExample       = ""
+	heartbeatExample      = ""
+	gtidNormalizeExample  = ""
+	gtidCountExample      = ""
+	gtidContainsExample   = ""
+	gtidEqualExample      = ""
+	gtidUnionExample      = ""
+	gtidSubtractExample   = ""
+	gtidIntersectExample  = ""
+	gtidMissingExample    = ""
+	gtidErrantExample     = ""
+	gtidDiffExample       = ""
+	sandboxUpExample      = ""
+	sandboxDownExample    = ""
+	sandboxStatusExample  = ""
+	sandboxInstallExample = ""
+	versionExample        = ""
+)

@@ -1,0 +1,35 @@
+// Package lag answers how far behind each channel of a replica is, and how
+// that is known.
+//
+// A lag is Known or Unknown with a reason; the zero Lag is unknown, and nothing
+// turns a NULL, a missing row or a stopped thread into 0. A value that the
+// server reports as 0 is believed only if nothing contradicts it: a receiver
+// that is not connected, a source that has gone silent, or received
+// transactions that are not applied.
+//
+// The configured delay of a channel is not lag: it is reported apart, and Lag
+// is what exceeds it. A reader who must not be staler than a limit adds both.
+//
+// The methods differ in what they need and in what they can see:
+//
+//	timestamps  MySQL 8.0+: commit timestamps from performance_schema, in microseconds
+//	heartbeat   any server: the age of a row that is written on the primary
+//	gtid        any server whose source can be asked: the time until the replica
+//	            has applied what the source has at the start
+//	position    the same by binary log position, for servers without GTIDs
+//	seconds     Seconds_Behind_Source, whole seconds, checked against positions
+//
+// Auto takes heartbeat if a table is named, else timestamps where the server
+// has them, else gtid if the source can be reached, else seconds. The clocks
+// of source and replica are compared by timestamps, heartbeat and seconds; a
+// skew between them shows as lag. gtid and position use one clock only.
+//
+//	samples, err := lag.Measure(ctx, db, lag.Options{})
+//	for _, s := range samples {
+//		if d, known := s.Lag.Duration(); known {
+//			fmt.Println(s.Channel, d)
+//		} else {
+//			fmt.Println(s.Channel, s.Lag.Reason(), s.Detail)
+//		}
+//	}
+package lag

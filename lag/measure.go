@@ -1,0 +1,237 @@
+package lag
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mysqlrw/mysqlrw/pkg/flavor"
+	"github.com/mysqlrw/mysqlrw/pkg/gtid"
+	"github.com/mysqlrw/mysqlrw/pkg/status"
+	"github.com/mysqlrw/mysqlrw/waitpos"
+)
+
+// Options choose how to measure. The zero value measures with what the
+// replica alone can tell.
+type Options struct {
+	Method Method
+
+	// Source returns the source of a channel, open for queries. nil means that
+	// sources are not asked. The methods gtid and position need it; auto uses
+	// it to see what the replica has not received yet.
+	Source func(context.Context, *status.Channel) (status.Querier, error)
+
+	// Wait waits on the replica until it has applied a target, as waitpos.Wait
+	// does. The methods gtid and position need it; seconds uses it, for a
+	// second at most, to tell a busy applier from a stuck one.
+	Wait func(context.Context, waitpos.Target, waitpos.Options) (waitpos.Result, error)
+
+	// Budget is how long gtid and position wait at most.
+	Budget time.Duration
+
+	HeartbeatTable HeartbeatTable
+}
+
+// Sample is one measurement of one channel.
+type Sample struct {
+	Channel string // "" is the default channel
+	Source  string // host:port of the channel's source
+	Lag     Lag    // beyond the configured delay
+	Method  Method // the one that gave Lag; never Auto
+	Detail  string // what a person wants to know about the reason, or about the value
+
+	Receive Lag // age of what is being received
+	Apply   Lag // age of what is being applied, beyond the delay
+	Behind  *uint64
+
+	Delay    time.Duration // configured
+	Receiver status.ThreadState
+	Applier  status.ThreadState
+}
+
+// Measure measures every channel of a replica. The worst channel comes last.
+// A server that is no replica gives one sample of reason NotAReplica: it has
+// no lag, and that is not a lag of 0.
+//
+// An error means that the server could not be asked.
+func Measure(ctx context.Context, q status.Querier, o Options) ([]Sample, error) {
+	identity, err := status.Identify(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	m := &measurer{q: q, options: o, identity: identity}
+	channels, err := status.Channels(ctx, q, identity.Flavor)
+	if err != nil {
+		return nil, err
+	}
+	if len(channels) == 0 {
+		s, err := m.withoutChannel(ctx)
+		return []Sample{s}, err
+	}
+	samples := make([]Sample, 0, len(channels))
+	for i := range channels {
+		s, err := m.channel(ctx, &channels[i])
+		if err != nil {
+			return nil, fmt.Errorf("channel '%s': %w", channels[i].Name, err)
+		}
+		samples = append(samples, s)
+	}
+	slices.SortStableFunc(samples, func(a, b Sample) int {
+		switch {
+		case a.Lag.worse(b.Lag):
+			return 1
+		case b.Lag.worse(a.Lag):
+			return -1
+		default:
+			return 0
+		}
+	})
+	return samples, nil
+}
+
+// measurer is one measurement of one server.
+type measurer struct {
+	q        status.Querier
+	options  Options
+	identity flavor.Server
+}
+
+// withoutChannel is the sample of a server that lists no channel. A member of
+// a replication group lists none and still applies what the others write.
+func (m *measurer) withoutChannel(ctx context.Context) (Sample, error) {
+	s := Sample{Method: m.options.Method, Lag: Unknown(NotAReplica), Detail: "the server has no replication channel"}
+	if s.Method == Auto {
+		s.Method = Seconds
+	}
+	role, err := status.GroupRole(ctx, m.q, m.identity.Flavor)
+	if err != nil || role != "SECONDARY" {
+		return s, err
+	}
+	s.Channel, s.Source, s.Method = groupApplier, "replication group", Timestamps
+	s.Applier, s.Receiver = status.Running, status.Running
+	err = m.timestamps(ctx, &s, nil)
+	return s, err
+}
+
+// channel measures one channel.
+func (m *measurer) channel(ctx context.Context, c *status.Channel) (Sample, error) {
+	s := Sample{
+		Channel: c.Name, Source: c.Source(), Method: m.options.Method,
+		Delay: c.Delay, Receiver: c.Receiver, Applier: c.Applier,
+	}
+	s.Behind = received(c)
+	if reason, detail := broken(c); reason != NoReason {
+		if s.Method == Auto {
+			s.Method = Seconds
+		}
+		s.Lag, s.Receive, s.Apply, s.Detail = Unknown(reason), Unknown(reason), Unknown(reason), detail
+		return s, m.countPending(ctx, &s, c)
+	}
+	var err error
+	switch s.Method {
+	case Auto:
+		err = m.auto(ctx, &s, c)
+	case Seconds:
+		err = m.seconds(ctx, &s, c)
+	case Timestamps:
+		err = m.timestamps(ctx, &s, c)
+	case Heartbeat:
+		err = m.heartbeat(ctx, &s, c)
+	default:
+		err = m.byWaiting(ctx, &s, c)
+	}
+	return s, err
+}
+
+// auto takes the best method that this server and these options allow.
+func (m *measurer) auto(ctx context.Context, s *Sample, c *status.Channel) error {
+	if m.options.HeartbeatTable.Name != "" {
+		s.Method = Heartbeat
+		return m.heartbeat(ctx, s, c)
+	}
+	s.Method = Timestamps
+	if err := m.timestamps(ctx, s, c); err != nil {
+		return err
+	}
+	if s.Lag.Reason() != MethodUnavailable {
+		return m.unreceived(ctx, s, c)
+	}
+	s.Detail = ""
+	if m.canWait() {
+		s.Method = GTID
+		if !usesGTID(c) {
+			s.Method = Position
+		}
+		return m.byWaiting(ctx, s, c)
+	}
+	s.Method = Seconds
+	return m.seconds(ctx, s, c)
+}
+
+func (m *measurer) canWait() bool { return m.options.Source != nil && m.options.Wait != nil }
+
+func usesGTID(c *status.Channel) bool { return c.AutoPosition || c.UsingGTID }
+
+// unreceived looks for transactions that the source has and the receiver has
+// not brought: no clock on the replica can see those. If there are some, the
+// lag is measured by waiting, and the larger figure counts.
+func (m *measurer) unreceived(ctx context.Context, s *Sample, c *status.Channel) error {
+	if !m.canWait() || !usesGTID(c) {
+		return nil
+	}
+	waited := *s
+	waited.Method = GTID
+	if err := m.byWaiting(ctx, &waited, c); err != nil {
+		return err
+	}
+	if waited.Lag.worse(s.Lag) {
+		*s = waited
+	}
+	return nil
+}
+
+// broken tells why a channel cannot have a lag now: both threads must run and
+// the receiver must be connected, whatever number the server shows.
+func broken(c *status.Channel) (Reason, string) {
+	switch {
+	case c.Applier != status.Running:
+		return ApplierStopped, c.ApplierError.String()
+	case c.Receiver == status.Connecting:
+		return ReceiverConnecting, c.ReceiverError.String()
+	case c.Receiver != status.Running:
+		return ReceiverStopped, c.ReceiverError.String()
+	default:
+		return NoReason, ""
+	}
+}
+
+// received counts what a channel has received and not applied, if its own row
+// tells: the part of Retrieved that is not in the server-wide executed set.
+func received(c *status.Channel) *uint64 {
+	text := c.Fields.Lookup("Executed_Gtid_Set")
+	if text == nil || c.Retrieved.IsEmpty() {
+		return nil
+	}
+	executed, err := gtid.Parse(*text)
+	if err != nil {
+		return nil
+	}
+	n, _ := c.Retrieved.Subtract(executed).Count()
+	return &n
+}
+
+// countPending counts the transactions that a MariaDB replica has received
+// and not applied; on MySQL the channel's row has told.
+func (m *measurer) countPending(ctx context.Context, s *Sample, c *status.Channel) error {
+	if m.identity.Flavor != flavor.MariaDB || !c.UsingGTID {
+		return nil
+	}
+	executed, err := status.Executed(ctx, m.q, m.identity.Flavor)
+	if err != nil {
+		return err
+	}
+	n, _, err := executed.MissingCount(c.ReceiverGTID.Value())
+	s.Behind = &n
+	return err
+}

@@ -1,0 +1,257 @@
+package waitpos
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/mysqlrw/mysqlrw/pkg/flavor"
+	"github.com/mysqlrw/mysqlrw/pkg/gtid"
+	"github.com/mysqlrw/mysqlrw/pkg/status"
+)
+
+// Options bound a wait. The zero value looks once and does not wait.
+type Options struct {
+	// Timeout is how long to wait at most. 0 looks once: it is never passed to
+	// a server, where it would mean forever.
+	Timeout time.Duration
+
+	// Channel names the channel of a file position. "" is the only channel
+	// there is; with several it must be named.
+	Channel string
+
+	// Source is what the source has and has lost, if the caller knows: with it
+	// a target that can never arrive is told at once.
+	Source *SourceState
+
+	// Progress is called after each look that has not found the target, from
+	// the goroutine of Wait.
+	Progress func(Progress)
+}
+
+// Progress is how far a wait has come.
+type Progress struct {
+	Waited  time.Duration
+	Missing string // the part of the target that is not applied yet
+	Count   uint64 // transactions in Missing; 0 for a file position
+}
+
+// Result is the outcome of a wait.
+type Result struct {
+	Reached bool
+	AtOnce  bool // reached at the first look
+	Waited  time.Duration
+	Missing string // "" if reached
+	Count   uint64 // transactions in Missing; 0 for a file position
+	Reason  Reason
+	Detail  string // what the server said about the reason, such as the applier's error
+}
+
+// slice is the longest single wait on a server: an applier that stops is
+// noticed after at most this long.
+const slice = 500 * time.Millisecond
+
+// grace is how much longer than a slice an answer may take before the
+// connection counts as dead.
+const grace = 5 * time.Second
+
+// Wait blocks until the server has applied the target, the timeout has
+// passed, it is clear that the target cannot arrive, or ctx ends. It uses one
+// connection of db, and a second one to end the wait on the server when ctx
+// ends; so db must allow two.
+//
+// An error means that the server could not be asked, or that the target has
+// no meaning there (ErrFlavor, ErrGTIDOff, ErrNoPositions, ErrChannel).
+func Wait(ctx context.Context, db *sql.DB, t Target, o Options) (Result, error) {
+	began := time.Now()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	defer conn.Close()
+	w := &waiter{db: db, conn: conn, target: t, options: o}
+	if err := w.prepare(ctx); err != nil {
+		return Result{}, err
+	}
+	for first := true; ; first = false {
+		look, err := w.look(ctx)
+		if err != nil {
+			return Result{}, err
+		}
+		waited := time.Since(began)
+		result := Result{Reached: look.reached, Waited: waited, Missing: look.missing, Count: look.count}
+		if look.reached {
+			result.AtOnce = first
+			return result, nil
+		}
+		if result.Reason, result.Detail, err = w.verdict(ctx, look); err != nil || result.Reason != NoReason {
+			return result, err
+		}
+		left := o.Timeout - waited
+		if left <= 0 {
+			result.Reason = Timeout
+			return result, nil
+		}
+		if o.Progress != nil {
+			o.Progress(Progress{waited, look.missing, look.count})
+		}
+		if err := w.sleep(ctx, left); err != nil {
+			return Result{}, err
+		}
+	}
+}
+
+// waiter is one wait on one server.
+type waiter struct {
+	db      *sql.DB
+	conn    *sql.Conn
+	target  Target
+	options Options
+
+	identity     flavor.Server
+	id           uint64 // of conn, for KILL QUERY
+	wholeSeconds bool   // the server's wait functions cut fractions off
+	group        bool   // a group replication member: applies without a channel
+	channel      string // of a file position
+}
+
+// prepare learns what is waited on, and makes sure that the target means
+// something there.
+func (w *waiter) prepare(ctx context.Context) (err error) {
+	if w.identity, err = status.Identify(ctx, w.conn); err != nil {
+		return err
+	}
+	if w.id, err = status.ConnectionID(ctx, w.conn); err != nil {
+		return err
+	}
+	// MySQL 5.7 and early 8.0 cut fractions off, and 0 seconds is forever there.
+	w.wholeSeconds = w.identity.Flavor == flavor.MySQL && !w.identity.Version.AtLeast(8, 4, 0)
+	unlimited := "SET SESSION max_execution_time = 0"
+	if w.identity.Flavor == flavor.MariaDB {
+		unlimited = "SET SESSION max_statement_time = 0"
+	}
+	if _, err = w.conn.ExecContext(ctx, unlimited); err != nil && !status.IsMissing(err) {
+		return fmt.Errorf("lift the statement time limit: %w", err)
+	}
+	if !w.target.file.IsZero() {
+		return w.prepareFile(ctx)
+	}
+	return w.prepareGTIDs(ctx)
+}
+
+func (w *waiter) prepareGTIDs(ctx context.Context) error {
+	if w.target.gtids.IsEmpty() {
+		return nil
+	}
+	kind := w.target.gtids.Kind()
+	if (kind == gtid.KindDomain) != (w.identity.Flavor == flavor.MariaDB) {
+		return fmt.Errorf("%w: it is a %s, the server is %s", ErrFlavor, kind, w.identity.Text)
+	}
+	if w.identity.Flavor == flavor.MariaDB {
+		return nil
+	}
+	rows, err := status.Query(ctx, w.conn, "SELECT @@GLOBAL.gtid_mode AS mode")
+	if err != nil {
+		return err
+	}
+	if mode := rows[0].Text("mode"); mode == "OFF" {
+		return ErrGTIDOff
+	}
+	role, err := status.GroupRole(ctx, w.conn, w.identity.Flavor)
+	w.group = role != ""
+	return err
+}
+
+// prepareFile finds the channel that a file position is about.
+func (w *waiter) prepareFile(ctx context.Context) error {
+	channels, err := status.Channels(ctx, w.conn, w.identity.Flavor)
+	if err != nil || len(channels) == 0 {
+		return err
+	}
+	if w.options.Channel == "" && len(channels) > 1 {
+		return fmt.Errorf("%w given, and this replica has %s: name one", ErrChannel, channelNames(channels))
+	}
+	c := findChannel(channels, w.options.Channel)
+	if c == nil {
+		return fmt.Errorf("%w as '%s': this replica has %s", ErrChannel, w.options.Channel, channelNames(channels))
+	}
+	w.channel = c.Name
+	if w.identity.Flavor != flavor.MySQL {
+		return nil
+	}
+	only, err := status.GTIDOnly(ctx, w.conn, c.Name)
+	if err == nil && only {
+		err = ErrNoPositions
+	}
+	return err
+}
+
+// sleep waits on the server for a slice of what is left, and returns early if
+// the target is reached. What the server answers is not looked at.
+func (w *waiter) sleep(ctx context.Context, left time.Duration) error {
+	d := min(left, slice)
+	if w.wholeSeconds {
+		if left < time.Second {
+			return pause(ctx, min(left, 50*time.Millisecond))
+		}
+		d = time.Second
+	}
+	statements, args := w.waitStatement(d)
+	return w.interruptible(ctx, d+grace, func(ctx context.Context) error {
+		_, err := status.Ladder(ctx, w.conn, statements, args...)
+		return err
+	})
+}
+
+// waitStatement returns the server's wait function in its spellings. Seconds
+// go over as a decimal; the channel is named only if there is a name, since a
+// NULL one makes MySQL keep a lock.
+func (w *waiter) waitStatement(d time.Duration) (statements []string, args []any) {
+	seconds := fmt.Sprintf("%.3f", d.Seconds())
+	if w.target.file.IsZero() {
+		return []string{"SELECT " + flavor.GTIDWait(w.identity.Flavor)}, []any{w.target.gtids.String(), seconds}
+	}
+	args = []any{w.target.file.File, w.target.file.Offset, seconds}
+	if w.channel != "" {
+		args = append(args, w.channel)
+	}
+	for _, s := range flavor.PositionWait(w.identity.Flavor, w.channel != "") {
+		statements = append(statements, "SELECT "+s)
+	}
+	return statements, args
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// interruptible runs a statement that blocks on the server. When ctx ends,
+// the statement is killed there, so that nothing is left running; only if
+// that does not help is the connection dropped.
+func (w *waiter) interruptible(ctx context.Context, limit time.Duration, run func(context.Context) error) error {
+	queryCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	killed := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(killed)
+		killCtx, done := context.WithTimeout(queryCtx, time.Second)
+		defer done()
+		if _, err := w.db.ExecContext(killCtx, fmt.Sprintf("KILL QUERY %d", w.id)); err != nil {
+			cancel()
+		}
+	})
+	err := run(queryCtx)
+	if !stop() {
+		<-killed
+		return context.Cause(ctx)
+	}
+	return err
+}
