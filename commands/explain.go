@@ -32,10 +32,12 @@ func problemText(err error) string {
 	return p.String()
 }
 
-// failure turns an error into the reason and detail of a row.
+// failure turns an error into the reason and detail of a row. What the detail
+// says is not said again by the reason.
 func failure(err error) (reason, detail string) {
 	p := target.Explain(err)
-	return strings.ReplaceAll(strings.ToLower(p.Kind.String()), " ", "-"), problemText(err)
+	detail = firstOf(p.Detail, problemText(err))
+	return strings.ReplaceAll(strings.ToLower(p.Kind.String()), " ", "-"), detail
 }
 
 // explained is the error of a command whose one server failed.

@@ -287,10 +287,7 @@ func lagDocument(rows []lagRow) document {
 		json:   rows,
 	}
 	for _, row := range rows {
-		reason := text(row.Reason)
-		if row.Detail != nil {
-			reason = firstOf(reason, "note") + ": " + *row.Detail
-		}
+		reason := reasonText(row.Reason, row.Detail)
 		d.rows = append(d.rows, []cell{
 			{text: row.Target},
 			{text: channelName(row.Channel)},
@@ -350,6 +347,18 @@ func orDash(s string) string {
 		return "-"
 	}
 	return s
+}
+
+// reasonText joins a reason and its detail for people.
+func reasonText(reason, detail *string) string {
+	switch {
+	case detail == nil:
+		return text(reason)
+	case reason == nil:
+		return "note: " + *detail
+	default:
+		return *reason + ": " + *detail
+	}
 }
 
 // secondsText shows milliseconds; an unknown value is a dash, or what it is not below.

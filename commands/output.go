@@ -171,7 +171,9 @@ func printMetrics(w io.Writer, metrics []metric) error {
 
 // printTable writes a table for people: no lines, columns two spaces apart.
 func (p *printer) printTable(header []string, rows [][]cell) error {
-	table := tablewriter.NewTable(p.w,
+	var out strings.Builder
+	header, rows = withoutEmpty(header, rows)
+	table := tablewriter.NewTable(&out,
 		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
 			Borders: tw.BorderNone,
 			Symbols: tw.NewSymbols(tw.StyleNone),
@@ -202,7 +204,31 @@ func (p *printer) printTable(header []string, rows [][]cell) error {
 			return err
 		}
 	}
-	return table.Render()
+	if err := table.Render(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(out.String()) {
+		if _, err := io.WriteString(p.w, strings.TrimRight(line, " \n")+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withoutEmpty leaves out the last column if it says nothing in any row: a
+// healthy replica needs no reason.
+func withoutEmpty(header []string, rows [][]cell) ([]string, [][]cell) {
+	last := len(header) - 1
+	for _, row := range rows {
+		if row[last].text != "" {
+			return header, rows
+		}
+	}
+	short := make([][]cell, len(rows))
+	for i, row := range rows {
+		short[i] = row[:last]
+	}
+	return header[:last], short
 }
 
 // paint colours a cell if colours are wanted.

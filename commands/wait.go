@@ -309,15 +309,11 @@ func waitDocument(rows []waitRow) document {
 		if !row.Reached {
 			reached = cell{text: "no", tone: badTone}
 		}
-		reason := text(row.Reason)
-		if row.Detail != nil {
-			reason += ": " + *row.Detail
-		}
 		d.rows = append(d.rows, []cell{
 			{text: row.Target}, reached,
 			{text: fmt.Sprintf("%.3fs", row.Waited)},
 			{text: orDash(row.Missing)},
-			{text: reason, tone: warnTone},
+			{text: reasonText(row.Reason, row.Detail), tone: warnTone},
 		})
 	}
 	return d

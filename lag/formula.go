@@ -27,7 +27,7 @@ func (t *channelTimes) judge(s *Sample, unapplied bool) {
 			age.Round(100*time.Millisecond), t.interval)
 		return
 	}
-	if s.Behind == nil && !t.pending.IsEmpty() {
+	if t.counted {
 		n, _ := t.pending.Count()
 		s.Behind = &n
 	}

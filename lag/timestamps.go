@@ -47,6 +47,7 @@ type channelTimes struct {
 	applying    []transaction
 	lastApplied []transaction
 	pending     gtid.Set // received and not executed
+	counted     bool     // pending counts: the channel uses GTIDs
 }
 
 // timestampsQuery reads one row per worker of each channel. Only some joins
@@ -101,6 +102,7 @@ func (m *measurer) timestamps(ctx context.Context, s *Sample, c *status.Channel)
 		return err
 	}
 	anonymous := c != nil && !c.AutoPosition && t.pending.IsEmpty()
+	t.counted = c == nil || c.AutoPosition || !t.pending.IsEmpty()
 	unapplied := false
 	if anonymous {
 		order, err := c.Exec.Compare(c.Read)

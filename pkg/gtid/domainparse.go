@@ -116,9 +116,13 @@ func (p *domainParser) skip(c byte) *ParseError {
 	return nil
 }
 
+// isDomainSpace follows MariaDB, which reads numbers in latin1 whatever the connection says: there
+// 0xa0 is a space too.
+func isDomainSpace(c byte) bool { return isSpace(c) || c == 0xa0 }
+
 // number reads a decimal number up to limit, with white space and a plus before it.
 func (p *domainParser) number(limit uint64) (uint64, *ParseError) {
-	for p.pos < len(p.text) && isSpace(p.text[p.pos]) {
+	for p.pos < len(p.text) && isDomainSpace(p.text[p.pos]) {
 		p.pos++
 	}
 	if p.pos < len(p.text) && p.text[p.pos] == '+' {

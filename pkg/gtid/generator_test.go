@@ -103,7 +103,7 @@ func (g generator) position() string {
 		case 2:
 			n = "+" + n
 		case 3:
-			n = g.pick(" ", "\t", "\n", "\v", "\f", "\r", "  ") + n
+			n = g.pick(" ", "\t", "\n", "\v", "\f", "\r", "\xa0", "  ") + n
 		}
 		return n
 	}

@@ -48,16 +48,25 @@ func Detect(s string) Kind {
 		first = first[:i]
 	}
 	dashes := strings.Count(first, "-")
-	digits := strings.Trim(first, "0123456789-+"+spaces) == ""
 	switch {
 	case first == "":
 		return KindSet // commas alone are an empty set
-	case digits && dashes < 4 && (dashes > 0 || len(first) < uuidHexLen):
+	case isDomainText(first) && dashes < 4 && (dashes > 0 || len(first) < uuidHexLen):
 		return KindDomain
 	case startsLikeUUID([]byte(first)):
 		return KindSet
 	}
 	return KindUnknown
+}
+
+// isDomainText tells whether a text has only what a MariaDB position is made of.
+func isDomainText(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; !isDigit(c) && !isDomainSpace(c) && c != '-' && c != '+' {
+			return false
+		}
+	}
+	return true
 }
 
 // Value is a position of either kind, for callers that serve both kinds of server. The zero value

@@ -24,6 +24,8 @@ func expand(s string) string {
 		`\n`, "\n",
 		`\t`, "\t",
 		`\s`, " ",
+		`\xa0`, "\xa0",
+		`\u00a0`, "\u00a0",
 	).Replace(s)
 }
 

@@ -81,7 +81,7 @@ func (s *Server) mariadbArgs() []string {
 	}
 	return []string{
 		"--gtid-strict-mode=" + strict, "--gtid-domain-id=" + strconv.Itoa(domain),
-		"--performance-schema=OFF", "--innodb-use-native-aio=0", "--innodb-flush-method=nosync", "--innodb-use-native-aio=OFF",
+		"--performance-schema=OFF", "--innodb-use-native-aio=0", "--innodb-flush-method=nosync",
 		"--innodb-log-file-size=16M", "--aria-pagecache-buffer-size=8M", "--key-buffer-size=1M",
 	}
 }
