@@ -38,7 +38,7 @@ type Sample struct {
 	Channel string // "" is the default channel
 	Source  string // host:port of the channel's source
 	Lag     Lag    // beyond the configured delay
-	Method  Method // the one that gave Lag; never Auto
+	Method  Method // the one that gave Lag; Auto if none was needed to know that it is unknown
 	Detail  string // what a person wants to know about the reason, or about the value
 
 	Receive Lag // age of what is being received
@@ -101,9 +101,6 @@ type measurer struct {
 // a replication group lists none and still applies what the others write.
 func (m *measurer) withoutChannel(ctx context.Context) (Sample, error) {
 	s := Sample{Method: m.options.Method, Lag: Unknown(NotAReplica), Detail: "the server has no replication channel"}
-	if s.Method == Auto {
-		s.Method = Seconds
-	}
 	role, err := status.GroupRole(ctx, m.q, m.identity.Flavor)
 	if err != nil || role != "SECONDARY" {
 		return s, err
@@ -122,9 +119,6 @@ func (m *measurer) channel(ctx context.Context, c *status.Channel) (Sample, erro
 	}
 	s.Behind = received(c)
 	if reason, detail := broken(c); reason != NoReason {
-		if s.Method == Auto {
-			s.Method = Seconds
-		}
 		s.Lag, s.Receive, s.Apply, s.Detail = Unknown(reason), Unknown(reason), Unknown(reason), detail
 		return s, m.countPending(ctx, &s, c)
 	}

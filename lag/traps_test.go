@@ -208,4 +208,3 @@ func TestLag(t *testing.T) {
 		}
 	}
 }
-

@@ -111,7 +111,7 @@ type waiter struct {
 
 	identity     flavor.Server
 	id           uint64 // of conn, for KILL QUERY
-	wholeSeconds bool   // the server's wait functions cut fractions off
+	wholeSeconds bool   // the server's wait function knows no fractions
 	group        bool   // a group replication member: applies without a channel
 	channel      string // of a file position
 }
@@ -125,8 +125,10 @@ func (w *waiter) prepare(ctx context.Context) (err error) {
 	if w.id, err = status.ConnectionID(ctx, w.conn); err != nil {
 		return err
 	}
-	// MySQL 5.7 and early 8.0 cut fractions off, and 0 seconds is forever there.
-	w.wholeSeconds = w.identity.Flavor == flavor.MySQL && !w.identity.Version.AtLeast(8, 4, 0)
+	// MySQL 5.7 and early 8.0 cut fractions off, and MariaDB's MASTER_POS_WAIT
+	// rounds them: 0.2 becomes 0, which is forever on all of them.
+	w.wholeSeconds = w.identity.Flavor == flavor.MySQL && !w.identity.Version.AtLeast(8, 4, 0) ||
+		w.identity.Flavor == flavor.MariaDB && !w.target.file.IsZero()
 	unlimited := "SET SESSION max_execution_time = 0"
 	if w.identity.Flavor == flavor.MariaDB {
 		unlimited = "SET SESSION max_statement_time = 0"

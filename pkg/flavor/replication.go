@@ -64,12 +64,13 @@ func startingPoint(f Flavor, c SourceChange) string {
 	case f == MariaDB && c.GTID:
 		return ", MASTER_USE_GTID = slave_pos"
 	case f == MariaDB:
-		return fmt.Sprintf(", MASTER_LOG_FILE = %s, MASTER_LOG_POS = %d, MASTER_USE_GTID = no", quote(c.File), c.Position)
+		return fmt.Sprintf(", MASTER_LOG_FILE = %s, MASTER_LOG_POS = %d, MASTER_USE_GTID = no",
+			quote(c.File), c.Position)
 	case c.GTID:
 		return ", SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1"
 	default:
-		return fmt.Sprintf(", SOURCE_LOG_FILE = %s, SOURCE_LOG_POS = %d, SOURCE_AUTO_POSITION = 0, GET_SOURCE_PUBLIC_KEY = 1",
-			quote(c.File), c.Position)
+		return fmt.Sprintf(", SOURCE_LOG_FILE = %s, SOURCE_LOG_POS = %d"+
+			", SOURCE_AUTO_POSITION = 0, GET_SOURCE_PUBLIC_KEY = 1", quote(c.File), c.Position)
 	}
 }
 

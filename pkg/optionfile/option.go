@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Option is one line of an option file or of a login path.
@@ -41,7 +42,7 @@ func (o Option) Source() string {
 // that is none, as in "password secret" without a '=', it shows the first word.
 func (o Option) String() string {
 	end := strings.IndexFunc(o.Name, func(c rune) bool {
-		return c != '-' && c != '.' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
+		return c != '-' && c != '.' && !unicode.IsLetter(c) && !unicode.IsDigit(c)
 	})
 	name := o.Name
 	if end >= 0 {

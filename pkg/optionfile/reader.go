@@ -84,7 +84,8 @@ func (r *reader) text(path, content string, depth int) error {
 // errors; a client reads on after any other.
 func (r *reader) directive(l line, path string, number, depth int) error {
 	if depth >= maxDepth {
-		r.warn("%s:%d: %s is ignored: includes are nested more than %d deep", path, number, l.text, maxDepth)
+		r.warn("%s:%d: %s is ignored: includes are nested more than %d deep",
+			path, number, l.text, maxDepth)
 		return nil
 	}
 	files := []string{r.expand(l.text)}

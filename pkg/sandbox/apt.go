@@ -63,6 +63,7 @@ func (a *apt) config(sources string) string {
 	set("APT::Install-Recommends", "false")
 	set("APT::Install-Suggests", "false")
 	set("APT::Default-Release", "")
+	set("APT::Keep-Downloaded-Packages", "true")
 	set("Acquire::Languages", "none")
 	set("Acquire::Retries", "1")
 	set("Acquire::http::Timeout", "30")
@@ -117,7 +118,7 @@ func (a *apt) fetch(ctx context.Context, choose func(context.Context) ([]string,
 		return err
 	}
 	a.progress("downloading " + strings.Join(packages, " "))
-	args := append([]string{"-y", "--download-only", "--no-install-recommends", "install"}, packages...)
+	args := append([]string{"-y", "--download-only", "install"}, packages...)
 	_, err = a.run(ctx, "apt-get", args...)
 	return err
 }
@@ -164,8 +165,7 @@ func (a *apt) unpack(ctx context.Context, archives []string, root string) error 
 	}
 	a.progress(fmt.Sprintf("unpacking %d packages", len(archives)))
 	for _, archive := range archives {
-		name := filepath.Base(archive)
-		if slices.ContainsFunc([]string{"perl", "libperl", "debconf"}, func(p string) bool { return strings.HasPrefix(name, p) }) {
+		if onlyForScripts(filepath.Base(archive)) {
 			continue
 		}
 		if _, err := runTool(ctx, "dpkg-deb", "-x", archive, root); err != nil {
@@ -175,9 +175,17 @@ func (a *apt) unpack(ctx context.Context, archives []string, root string) error 
 	return prune(root)
 }
 
+func onlyForScripts(archive string) bool {
+	return slices.ContainsFunc([]string{"perl", "libperl", "debconf"}, func(prefix string) bool {
+		return strings.HasPrefix(archive, prefix)
+	})
+}
+
 // prune removes what no server reads.
 func prune(root string) error {
-	for _, pattern := range []string{"usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/perl*", "usr/lib/*/perl*", "usr/lib/*/gconv"} {
+	for _, pattern := range []string{
+		"usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/perl*", "usr/lib/*/perl*", "usr/lib/*/gconv",
+	} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			return err

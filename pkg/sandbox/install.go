@@ -18,7 +18,7 @@ import (
 type InstallOptions struct {
 	Flavor   flavor.Flavor
 	CacheDir string       // must be given; DefaultCacheDir is a good choice
-	Mirror   string       // address of an archive of Debian's, in place of the one that the machine's sources name
+	Mirror   string       // archive of Debian's to use in place of the one in the machine's sources
 	Progress func(string) // called with a line of text before each long step; may be nil
 }
 
@@ -173,16 +173,17 @@ func packageSources(ctx context.Context, o InstallOptions, dir string) (string, 
 		return "", nil
 	}
 	rel := machineRelease()
-	suite, uri, signedBy := "sid", o.Mirror, ""
-	found, keyring, ok := debianArchive(systemSources(ctx), rel)
-	signedBy = keyring
+	suite, uri := "sid", o.Mirror
+	found, signedBy, ok := debianArchive(systemSources(ctx), rel)
 	switch {
 	case uri == "" && !ok:
 		return "", nil
 	case uri == "":
 		uri = found
-	case o.Flavor == flavor.MariaDB:
+	case o.Flavor == flavor.MariaDB && rel.id == "debian" && rel.codename != "":
 		suite = rel.codename
+	case o.Flavor == flavor.MariaDB:
+		suite = "stable"
 	}
 	text := sourcesText(uri, suite, signedBy)
 	path := filepath.Join(dir, "mysqlrw.sources")
@@ -226,8 +227,9 @@ func machineRelease() release {
 // use.
 func systemSources(ctx context.Context) []aptSource {
 	list, parts := "/etc/apt/sources.list", "/etc/apt/sources.list.d"
-	out, err := exec.CommandContext(ctx, "apt-config", "shell", "LIST", "Dir::Etc::sourcelist/f", "PARTS", "Dir::Etc::sourceparts/d").Output()
-	if err == nil {
+	ask := exec.CommandContext(ctx, "apt-config", "shell",
+		"LIST", "Dir::Etc::sourcelist/f", "PARTS", "Dir::Etc::sourceparts/d")
+	if out, err := ask.Output(); err == nil {
 		list, parts = shellValue(string(out), "LIST", list), shellValue(string(out), "PARTS", parts)
 	}
 	files := []string{list}

@@ -275,3 +275,19 @@ func TestGuard_acts(t *testing.T) {
 		t.Error("the folder is still there")
 	}
 }
+
+// TestRedact: a server that does not understand a statement repeats it.
+func TestRedact(t *testing.T) {
+	t.Parallel()
+	c := &Cluster{}
+	c.replication.password = "S3CRET"
+	s := &Server{Password: "ROOTPW", cluster: c}
+	cause := errors.New("near 'SOURCE_PASSWORD = 'S3CRET'' or 'ROOTPW'")
+	err := s.redact(cause)
+	if text := err.Error(); strings.Contains(text, "S3CRET") || strings.Contains(text, "ROOTPW") || !strings.Contains(text, "near") {
+		t.Errorf("got %q", text)
+	}
+	if !errors.Is(err, cause) {
+		t.Error("the cause is lost")
+	}
+}

@@ -130,7 +130,10 @@ func inspectRoot(ctx context.Context, f flavor.Flavor, root string) (*Installati
 		if err != nil {
 			return nil, err
 		}
-		inst := &Installation{Flavor: f, Server: path, Cached: true, base: filepath.Join(root, "usr"), loader: loader}
+		inst := &Installation{
+			Flavor: f, Server: path, Cached: true,
+			base: filepath.Join(root, "usr"), loader: loader,
+		}
 		return inst, inst.readVersion(ctx)
 	}
 	return nil, fmt.Errorf("find server below %s: %w", root, ErrNotInstalled)
@@ -173,7 +176,9 @@ func ownLoader(root, program string) ([]string, error) {
 
 func libraryDirs(root string) []string {
 	var dirs []string
-	for _, pattern := range []string{"usr/lib/*-linux-*", "lib/*-linux-*", "usr/lib64", "lib64", "usr/lib", "lib"} {
+	for _, pattern := range []string{
+		"usr/lib/*-linux-*", "lib/*-linux-*", "usr/lib64", "lib64", "usr/lib", "lib",
+	} {
 		found, _ := filepath.Glob(filepath.Join(root, pattern)) // the patterns are well-formed
 		dirs = append(dirs, found...)
 	}

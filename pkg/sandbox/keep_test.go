@@ -1,3 +1,5 @@
+//go:build unix
+
 package sandbox_test
 
 import (
@@ -5,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -61,7 +64,18 @@ type keeper struct {
 	info sandbox.Info
 }
 
+// startKeeper starts a helper and waits until its sandbox runs.
 func startKeeper(t *testing.T, f flavor.Flavor, dir string) *keeper {
+	t.Helper()
+	k, out := runKeeper(t, f, dir)
+	if err := json.NewDecoder(out).Decode(&k.info); err != nil {
+		t.Fatalf("read description: %v", err)
+	}
+	return k
+}
+
+// runKeeper starts a helper and returns where it prints its description.
+func runKeeper(t *testing.T, f flavor.Flavor, dir string) (*keeper, io.Reader) {
 	t.Helper()
 	sandboxtest.Installation(t, f)
 	exe, err := os.Executable()
@@ -84,10 +98,7 @@ func startKeeper(t *testing.T, f flavor.Flavor, dir string) *keeper {
 		_ = k.cmd.Process.Kill()
 		_ = k.cmd.Wait()
 	})
-	if err := json.NewDecoder(out).Decode(&k.info); err != nil {
-		t.Fatalf("read description: %v", err)
-	}
-	return k
+	return k, out
 }
 
 // pids returns the processes of the servers, which must run.
@@ -187,6 +198,28 @@ func TestDown_deadKeeper(t *testing.T) {
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("folder after Down: %v", err)
 	}
+}
+
+// TestDown_starting asks for the end while the servers are being started.
+func TestDown_starting(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "c")
+	k, _ := runKeeper(t, flavor.MariaDB, dir)
+	waitUntil(t, "a server is started", func() bool {
+		found, _ := filepath.Glob(filepath.Join(dir, "*", "error.log"))
+		return len(found) > 0
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := sandbox.Down(ctx, dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("folder after Down: %v", err)
+	}
+	if pids := processesOf(dir); len(pids) > 0 {
+		t.Errorf("processes %v are left", pids)
+	}
+	_ = k.cmd.Wait()
 }
 
 // TestDown_noSandbox must touch nothing, not even in a folder whose files are

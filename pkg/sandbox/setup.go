@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -32,11 +33,27 @@ func (s *Server) secure(ctx context.Context) error {
 	defer conn.Close()
 	for _, q := range s.accountSQL() {
 		if _, err := conn.ExecContext(ctx, q.text, q.args...); err != nil {
-			return fmt.Errorf("set up accounts of %s: %w", s.Name, err)
+			return fmt.Errorf("set up accounts of %s: %w", s.Name, s.redact(err))
 		}
 	}
 	s.secured = true
 	return nil
+}
+
+// redactedError is an error of the server's that quoted a statement.
+type redactedError struct {
+	err  error
+	text string
+}
+
+func (e *redactedError) Error() string { return e.text }
+func (e *redactedError) Unwrap() error { return e.err }
+
+// redact takes the passwords out of an error's text: a server that does not
+// understand a statement repeats a part of it.
+func (s *Server) redact(err error) error {
+	r := strings.NewReplacer(s.Password, "<secret>", s.cluster.replication.password, "<secret>")
+	return &redactedError{err: err, text: r.Replace(err.Error())}
 }
 
 type query struct {
@@ -105,11 +122,13 @@ func (s *Server) replicate(ctx context.Context, changes []flavor.SourceChange, d
 			flavor.StartReplica(s.cluster.Flavor, change.Channel),
 		} {
 			if _, err := db.ExecContext(ctx, text); err != nil {
-				return fmt.Errorf("start replication of %s: %w", s.Name, err)
+				return fmt.Errorf("start replication of %s: %w", s.Name, s.redact(err))
 			}
 		}
 	}
-	return s.until(ctx, "replicate", func(ctx context.Context) (bool, error) { return s.replicates(ctx, db, len(changes)) })
+	return s.until(ctx, "replicate", func(ctx context.Context) (bool, error) {
+		return s.replicates(ctx, db, len(changes))
+	})
 }
 
 // until asks every 50 ms whether something has come about on a server.
@@ -157,7 +176,8 @@ func (s *Server) replicates(ctx context.Context, db *sql.DB, channels int) (bool
 			}
 		}
 		if receiver != "Yes" || applier != "Yes" {
-			return false, fmt.Errorf("receiver runs: %s, applier runs: %s, %s", receiver, applier, row["Last_IO_Error"])
+			return false, fmt.Errorf("receiver runs: %s, applier runs: %s, %s",
+				receiver, applier, row["Last_IO_Error"])
 		}
 	}
 	return true, nil

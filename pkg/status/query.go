@@ -26,6 +26,7 @@ const (
 	errUnknownVariable = 1193 // ER_UNKNOWN_SYSTEM_VARIABLE
 	errBadField        = 1054 // ER_BAD_FIELD_ERROR
 	errNoSuchTable     = 1146 // ER_NO_SUCH_TABLE
+	errNoSuchDatabase  = 1049 // ER_BAD_DB_ERROR: the table's database is not there either
 	errUnknownTable    = 1109 // ER_UNKNOWN_TABLE: information_schema's word for it
 	errTableAccess     = 1142 // ER_TABLEACCESS_DENIED_ERROR
 	errSpecificAccess  = 1227 // ER_SPECIFIC_ACCESS_DENIED_ERROR
@@ -72,7 +73,7 @@ func needs(need flavor.Need, what string, err error) error {
 // IsMissing reports whether the server does not have the table, column or
 // variable that was asked for, or does not know the statement at all.
 func IsMissing(err error) bool {
-	return HasNumber(err, errParse, errUnknownVariable, errBadField, errNoSuchTable, errUnknownTable)
+	return HasNumber(err, errParse, errUnknownVariable, errBadField, errNoSuchTable, errNoSuchDatabase, errUnknownTable)
 }
 
 // Field is one column of a row. A NULL is a Value of nil and never "".

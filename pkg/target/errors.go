@@ -188,11 +188,13 @@ func kindOfSystem(err error) Kind {
 	var dial *net.OpError
 	onSocket := errors.As(err, &dial) && dial.Op == "dial" && dial.Net == "unix"
 	switch {
-	case onSocket && is(syscall.ENOENT, syscall.EACCES, syscall.EPERM, syscall.ENOTSOCK, syscall.ENOTDIR, syscall.EINVAL):
+	case onSocket && is(syscall.ENOENT, syscall.ENOTDIR, syscall.EACCES, syscall.EPERM,
+		syscall.ENOTSOCK, syscall.EINVAL): // EINVAL: the path is too long
 		return NoSocket
 	case is(syscall.ECONNREFUSED):
 		return Refused
-	case is(syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN, syscall.ENETDOWN, syscall.EADDRNOTAVAIL):
+	case is(syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN, syscall.ENETDOWN,
+		syscall.EADDRNOTAVAIL):
 		return Unreachable
 	case is(syscall.ETIMEDOUT):
 		return Timeout
@@ -214,8 +216,9 @@ func isTLS(err error) bool {
 		invalid   x509.CertificateInvalidError
 		roots     x509.SystemRootsError
 	)
-	return errors.Is(err, mysql.ErrNoTLS) || errors.As(err, &chain) || errors.As(err, &record) || errors.As(err, &alert) ||
-		errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &roots)
+	return errors.Is(err, mysql.ErrNoTLS) || errors.As(err, &chain) ||
+		errors.As(err, &record) || errors.As(err, &alert) || errors.As(err, &authority) ||
+		errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &roots)
 }
 
 // isAuth reports that the driver does not want to log in the way that the

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -113,10 +114,11 @@ func TestExplain_dial(t *testing.T) {
 		t.Fatal(err)
 	}
 	for arg, want := range map[string]target.Kind{
-		closed:                     target.Refused,
-		filepath.Join(dir, "none"): target.NoSocket,
-		filepath.Join(file, "x"):   target.NoSocket,
-		file:                       target.Refused, // as Linux and macOS say of a file that is no socket
+		closed:                         target.Refused,
+		filepath.Join(dir, "none"):     target.NoSocket,
+		filepath.Join(file, "x"):       target.NoSocket,
+		"/" + strings.Repeat("x", 200): target.NoSocket, // longer than a socket's path can be
+		file:                           target.Refused,  // as Linux and macOS say of a file that is no socket
 	} {
 		tgt, err := target.Parse(arg, target.Settings{})
 		if err != nil {

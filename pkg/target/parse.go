@@ -12,9 +12,9 @@ import (
 // Errors of Parse. A TARGET may hold a password in any place, if a quote or
 // an escape is missing, so none of them quotes it.
 var (
-	errPasswordHere = errors.New("a password can be given in mysql://user:password@host and in a DSN only")
-	errURL          = errors.New("malformed URL: want mysql://user:password@host:port/?ssl-mode=..., " +
-		"with all but letters and digits of the password written as %XX")
+	errPasswordHere = errors.New("a password can stand in mysql://user:password@host and in a DSN only")
+	errURL          = errors.New("malformed URL: want mysql://user:password@host:port/?ssl-mode=..., with " +
+		"all but letters and digits of the password written as %XX")
 	errURLParameter = errors.New("unknown parameter of the URL")
 	errScheme       = errors.New("URL has a scheme other than mysql://")
 )
@@ -32,8 +32,9 @@ var (
 //
 // The query of a URL takes ssl-mode, ssl-ca, ssl-capath, ssl-cert, ssl-key,
 // connect-timeout (seconds), socket and protocol. The parameters of a DSN are
-// the driver's and win over defaults; those that change how Go code sees rows
-// (parseTime, columnsWithAlias) have no effect.
+// the driver's and win over defaults. Three have no effect: parseTime and
+// columnsWithAlias, which change how rows look to Go code, and
+// allowCleartextPasswords, which Config decides.
 //
 // Parse looks for the socket of localhost in the file system, and reads
 // nothing else. Its errors hold no part of the argument.

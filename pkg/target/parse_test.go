@@ -19,17 +19,39 @@ func fake(paths ...string) parser {
 	}}
 }
 
-func TestParse_address(t *testing.T) {
+// The sockets of distributions, of which the fake system has the second.
+const debian, source = "/var/run/mysqld/mysqld.sock", "/tmp/mysql.sock"
+
+// addressCase is an argument and the address that it means.
+type addressCase struct {
+	name     string
+	arg      string
+	defaults Settings
+	network  string
+	want     string // name and address
+	host     string // for the certificate
+}
+
+func checkAddresses(t *testing.T, tests []addressCase) {
+	t.Helper()
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := fake(source).parse(tt.arg, tt.defaults)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Name != tt.want || got.to.address != tt.want || got.to.network != tt.network || got.to.host != tt.host {
+				t.Errorf("got %s, %s %s for %s, want %s %s for %s",
+					got.Name, got.to.network, got.to.address, got.to.host, tt.network, tt.want, tt.host)
+			}
+		})
+	}
+}
+
+func TestParse_defaults(t *testing.T) {
 	t.Parallel()
-	const debian, source = "/var/run/mysqld/mysqld.sock", "/tmp/mysql.sock"
-	tests := []struct {
-		name     string
-		arg      string
-		defaults Settings
-		network  string
-		want     string // name and address
-		host     string // for the certificate
-	}{
+	checkAddresses(t, []addressCase{
 		{"nothing said", "", Settings{}, "unix", source, "localhost"},
 		{"defaults: host", "", Settings{Host: "db1"}, "tcp", "db1:3306", "db1"},
 		{"defaults: host, port", "", Settings{Host: "db1", Port: 3307}, "tcp", "db1:3307", "db1"},
@@ -40,7 +62,12 @@ func TestParse_address(t *testing.T) {
 		{"defaults: socket by protocol", "", Settings{Socket: "/s", Host: "db1", Protocol: ProtocolSocket}, "unix", "/s", "localhost"},
 		{"defaults: TCP by protocol", "", Settings{Socket: "/s", Port: 3307, Protocol: ProtocolTCP}, "tcp", "localhost:3307", "localhost"},
 		{"defaults: IPv6", "", Settings{Host: "::1", Port: 3307}, "tcp", "[::1]:3307", "::1"},
+	})
+}
 
+func TestParse_host(t *testing.T) {
+	t.Parallel()
+	checkAddresses(t, []addressCase{
 		{"host", "db1", Settings{}, "tcp", "db1:3306", "db1"},
 		{"host, port of defaults", "db1", Settings{Host: "db9", Port: 3307}, "tcp", "db1:3307", "db1"},
 		{"host over socket", "db1", Settings{Protocol: ProtocolSocket, Socket: "/s"}, "tcp", "db1:3306", "db1"},
@@ -55,7 +82,12 @@ func TestParse_address(t *testing.T) {
 		{"user@host", "repl@db1", Settings{}, "tcp", "db1:3306", "db1"},
 		{"user@[IPv6]:port", "repl@[::1]:3307", Settings{}, "tcp", "[::1]:3307", "::1"},
 		{"@ in the user", "a@b@db1:3307", Settings{}, "tcp", "db1:3307", "db1"},
+	})
+}
 
+func TestParse_localhost(t *testing.T) {
+	t.Parallel()
+	checkAddresses(t, []addressCase{
 		{"localhost", "localhost", Settings{Port: 3307}, "unix", source, "localhost"},
 		{"localhost, socket of defaults", "localhost", Settings{Host: "db1", Socket: "/s"}, "unix", "/s", "localhost"},
 		{"localhost by TCP", "localhost", Settings{Protocol: ProtocolTCP}, "tcp", "localhost:3306", "localhost"},
@@ -66,7 +98,12 @@ func TestParse_address(t *testing.T) {
 		{"path", "/run/my sql/a@b:1.sock", Settings{Host: "db1", Protocol: ProtocolTCP}, "unix", "/run/my sql/a@b:1.sock", "localhost"},
 		{"relative path", "./m.sock", Settings{}, "unix", "./m.sock", "localhost"},
 		{"path upwards", "../m.sock", Settings{}, "unix", "../m.sock", "localhost"},
+	})
+}
 
+func TestParse_url(t *testing.T) {
+	t.Parallel()
+	checkAddresses(t, []addressCase{
 		{"URL", "mysql://db1", Settings{Port: 3307}, "tcp", "db1:3307", "db1"},
 		{"URL with everything", "mysql://u:p@db1:3307/test?ssl-mode=required", Settings{}, "tcp", "db1:3307", "db1"},
 		{"URL, letter case", "MariaDB://db1/", Settings{}, "tcp", "db1:3306", "db1"},
@@ -79,7 +116,12 @@ func TestParse_address(t *testing.T) {
 		{"URL without host", "mysql://u:p@/", Settings{Host: "db9"}, "tcp", "db9:3306", "db9"},
 		{"URL with port alone", "mysql://:3307", Settings{}, "tcp", "localhost:3307", "localhost"},
 		{"URL with port, host of defaults", "mysql://u@:3307/", Settings{Host: "db9"}, "tcp", "db9:3307", "db9"},
+	})
+}
 
+func TestParse_dsn(t *testing.T) {
+	t.Parallel()
+	checkAddresses(t, []addressCase{
 		{"DSN", "u:p@tcp(db1:3307)/test", Settings{Port: 9}, "tcp", "db1:3307", "db1"},
 		{"DSN without port", "u@tcp(db1)/", Settings{Port: 9}, "tcp", "db1:3306", "db1"},
 		{"DSN without user", "tcp(db1:3307)/", Settings{}, "tcp", "db1:3307", "db1"},
@@ -89,20 +131,11 @@ func TestParse_address(t *testing.T) {
 		{"DSN without address", "u:p@/", Settings{Host: "db9"}, "tcp", "127.0.0.1:3306", "127.0.0.1"},
 		{"DSN, slash and @ in the password", "u:p@/:(x)@tcp(db1:3307)/", Settings{}, "tcp", "db1:3307", "db1"},
 		{"DSN, URL in the password", "u:a://b@tcp(db1)/", Settings{}, "tcp", "db1:3306", "db1"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			got, err := fake(source).parse(tt.arg, tt.defaults)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got.Name != tt.want || got.to.address != tt.want || got.to.network != tt.network || got.to.host != tt.host {
-				t.Errorf("got %s, %s %s for %s, want %s %s for %s",
-					got.Name, got.to.network, got.to.address, got.to.host, tt.network, tt.want, tt.host)
-			}
-		})
-	}
+	})
+}
+
+func TestParse_findsSocket(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		exist []string
 		want  string
@@ -189,14 +222,31 @@ func TestParse_settings(t *testing.T) {
 	}
 }
 
-func TestParse_malformed(t *testing.T) {
+// pw stands, in arguments that are malformed, where a password can go astray.
+const pw = "hunter2"
+
+// malformed is an argument and the error that it gives.
+type malformed struct {
+	arg  string
+	want error
+}
+
+func checkMalformed(t *testing.T, tests []malformed) {
+	t.Helper()
+	for _, tt := range tests {
+		got, err := fake().parse(tt.arg, Settings{})
+		if !errors.Is(err, tt.want) {
+			t.Errorf("%q: got %v, %v, want %v", tt.arg, got, err, tt.want)
+		}
+		if err != nil && strings.Contains(err.Error(), pw) {
+			t.Errorf("%q: the error shows the password: %v", tt.arg, err)
+		}
+	}
+}
+
+func TestParse_malformedHost(t *testing.T) {
 	t.Parallel()
-	// Every argument has the password in a place where it can go astray.
-	const pw = "hunter2"
-	tests := []struct {
-		arg  string
-		want error
-	}{
+	checkMalformed(t, []malformed{
 		{"root:" + pw, errPort},
 		{"root:" + pw + "@db1", errPasswordHere},
 		{"root:" + pw + "@db1:3306", errPasswordHere},
@@ -219,7 +269,12 @@ func TestParse_malformed(t *testing.T) {
 		{"[127.0.0.1]:3306", errBrackets},
 		{"[fe80::1%a b]", errBrackets},
 		{"[::1]:" + pw, errPort},
+	})
+}
 
+func TestParse_malformedURL(t *testing.T) {
+	t.Parallel()
+	checkMalformed(t, []malformed{
 		{"mysql://root:" + pw + "#@db1/", errURL},
 		{"mysql://root:12#" + pw + "@db1", errURL},
 		{"mysql://db1/#", errURL},
@@ -240,7 +295,12 @@ func TestParse_malformed(t *testing.T) {
 		{"mysql://db 1/", errURL},
 		{"mysql://db1!/", errHost},
 		{"postgres://root:" + pw + "@db1/", errScheme},
+	})
+}
 
+func TestParse_malformedDSN(t *testing.T) {
+	t.Parallel()
+	checkMalformed(t, []malformed{
 		{"root:" + pw + "@db1:3306/test", errDSN},
 		{"root:" + pw + "@tcp(db1:3306)", errDSN},
 		{"root:" + pw + "@tcp(db1:3306/", errDSN},
@@ -254,16 +314,11 @@ func TestParse_malformed(t *testing.T) {
 		{"root:" + pw + "@tcp(db1)/?strict=true", errDSNStrict},
 		{"root:" + pw + "@tcp(db1)/%zz", errDSN},
 		{"run/mysqld.sock", errDSN},
-	}
-	for _, tt := range tests {
-		got, err := fake().parse(tt.arg, Settings{})
-		if !errors.Is(err, tt.want) {
-			t.Errorf("%q: got %v, %v, want %v", tt.arg, got, err, tt.want)
-		}
-		if err != nil && strings.Contains(err.Error(), pw) {
-			t.Errorf("%q: the error shows the password: %v", tt.arg, err)
-		}
-	}
+	})
+}
+
+func TestParse_malformedDefaults(t *testing.T) {
+	t.Parallel()
 	for _, s := range []Settings{{Host: "a b"}, {Host: "db1", Port: -1}, {Host: "db1", Port: 65536}} {
 		if _, err := fake().parse("", s); err == nil {
 			t.Errorf("%+v: got no error", s)

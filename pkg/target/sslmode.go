@@ -14,8 +14,8 @@ type SSLMode uint8
 const (
 	SSLUnset          SSLMode = iota
 	SSLDisabled               // never
-	SSLPreferred              // if the server can, and without looking at its certificate; not on a socket
-	SSLRequired               // always, without looking at the certificate
+	SSLPreferred              // if the server can, whatever its certificate; not on a socket
+	SSLRequired               // always, whatever its certificate
 	SSLVerifyCA               // and the certificate leads to a trusted CA, for whatever name
 	SSLVerifyIdentity         // and it is for the host that was asked for
 )
@@ -45,7 +45,8 @@ func (m SSLMode) String() string {
 	return "unset"
 }
 
-var errSSLMode = errors.New("ssl-mode is none of DISABLED, PREFERRED, REQUIRED, VERIFY_CA, VERIFY_IDENTITY")
+var errSSLMode = errors.New("ssl-mode is none of DISABLED, PREFERRED, REQUIRED, VERIFY_CA, " +
+	"VERIFY_IDENTITY")
 
 // ParseSSLMode reads the name of a mode, in any letter case and with '-' or
 // '_'. The empty text is an error, not SSLUnset.
