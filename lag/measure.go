@@ -169,9 +169,16 @@ func usesGTID(c *status.Channel) bool { return c.AutoPosition || c.UsingGTID }
 
 // unreceived looks for transactions that the source has and the receiver has
 // not brought: no clock on the replica can see those. If there are some, the
-// lag is measured by waiting, and the larger figure counts.
+// lag is measured by waiting as well, and the larger figure counts.
 func (m *measurer) unreceived(ctx context.Context, s *Sample, c *status.Channel) error {
 	if !m.canWait() || !usesGTID(c) {
+		return nil
+	}
+	gap, err := m.receiveGap(ctx, c)
+	if err != nil {
+		return m.noSource(ctx, s, err)
+	}
+	if !gap {
 		return nil
 	}
 	waited := *s
@@ -179,10 +186,42 @@ func (m *measurer) unreceived(ctx context.Context, s *Sample, c *status.Channel)
 	if err := m.byWaiting(ctx, &waited, c); err != nil {
 		return err
 	}
-	if waited.Lag.worse(s.Lag) {
+	if waited.Lag.AtLeast() > s.Lag.AtLeast() {
 		*s = waited
 	}
 	return nil
+}
+
+// receiveGap reports whether the source has something that the channel has
+// neither received nor executed. The source is asked first.
+func (m *measurer) receiveGap(ctx context.Context, c *status.Channel) (bool, error) {
+	source, err := m.options.Source(ctx, c)
+	if err != nil {
+		return false, err
+	}
+	wanted, err := status.Sendable(ctx, source, m.identity.Flavor)
+	if err != nil {
+		return false, err
+	}
+	executed, err := status.Executed(ctx, m.q, m.identity.Flavor)
+	if err != nil {
+		return false, err
+	}
+	channels, err := status.Channels(ctx, m.q, m.identity.Flavor)
+	if err != nil {
+		return false, err
+	}
+	for i := range channels {
+		if channels[i].Name == c.Name {
+			have, err := executed.Union(channels[i].Retrieved.Value())
+			if err != nil {
+				return false, err
+			}
+			all, err := have.Contains(wanted)
+			return !all, err
+		}
+	}
+	return true, nil // the channel has gone meanwhile
 }
 
 // broken tells why a channel cannot have a lag now: both threads must run and
