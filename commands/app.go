@@ -88,9 +88,13 @@ func actionRan(err error) bool {
 	return errors.As(err, &a)
 }
 
-// action wraps a command's work for the cli package.
+// action wraps a command's work for the cli package. An argument for a command
+// that takes none would be ignored there; what was meant by it is not known.
 func action(work func(*cli.Context) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
+		if c.Command.ArgsUsage == "" && c.NArg() > 0 {
+			return usagef("takes no arguments")
+		}
 		if err := work(c); err != nil {
 			return actionError{err}
 		}

@@ -18,8 +18,7 @@ func completionCommand(env *environment) *cli.Command {
 		Name:      "completion",
 		Usage:     "print the completion script of a shell",
 		ArgsUsage: "bash|zsh|fish|powershell",
-		UsageText: "$ source <(mysqlrw completion bash)\n" +
-			"$ mysqlrw completion fish > ~/.config/fish/completions/mysqlrw.fish",
+		UsageText: example("completion"),
 		Action: action(func(c *cli.Context) error {
 			if c.NArg() != 1 {
 				return usagef("name one shell: bash, zsh, fish or powershell")

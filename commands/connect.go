@@ -235,7 +235,7 @@ func within(ctx context.Context, limit time.Duration) (context.Context, context.
 	return context.WithTimeoutCause(ctx, limit, errNotAnswered)
 }
 
-// configDir is where the program keeps what it installs.
+// cacheDir is where the program keeps what it installs.
 func cacheDir(env *environment) (string, error) {
 	if dir := env.getenv("MYSQLRW_CACHE"); dir != "" {
 		return filepath.Abs(dir)

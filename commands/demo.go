@@ -23,7 +23,7 @@ runs lag, wait-gtid and status on it. It ends by itself and leaves nothing runni
 keeps the cluster until Ctrl-C, with command lines to try.
 
 Without --flavor it takes MySQL, or MariaDB if MySQL cannot be had.`,
-		UsageText: "$ mysqlrw demo --flavor mariadb",
+		UsageText: example("demo"),
 		Flags: []cli.Flag{
 			enumFlag("flavor", "auto", "kind of server", "auto", "mysql", "mariadb"),
 			&cli.BoolFlag{Name: "stay", Usage: "keep the cluster until Ctrl-C"},

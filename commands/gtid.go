@@ -23,23 +23,22 @@ on MariaDB positions contains means reached, union the later and intersect the e
 // gtidOperation is one subcommand of gtid.
 type gtidOperation struct {
 	name, usage, args string
-	example           string
 	least, most       int // number of operands; most 0 is no limit
 	run               func(*gtidRun, []operand) error
 }
 
 func gtidOperations() []gtidOperation {
 	return []gtidOperation{
-		{"normalize", "print a set as the server prints it", "A", gtidNormalizeExample, 1, 1, runNormalize},
-		{"count", "number of transactions in a set", "A", gtidCountExample, 1, 1, runCount},
-		{"contains", "does A have all of B? yes (0) or no (1)", "A B", gtidContainsExample, 2, 2, runContains},
-		{"equal", "are A and B the same? yes (0) or no (1)", "A B", gtidEqualExample, 2, 2, runEqual},
-		{"union", "what any of the operands has", "A B...", gtidUnionExample, 1, 0, runUnion},
-		{"subtract", "what A has and B has not", "A B", gtidSubtractExample, 2, 2, runSubtract},
-		{"intersect", "what both have", "A B", gtidIntersectExample, 2, 2, runIntersect},
-		{"missing", "what A lacks of B (a replica of its primary)", "A B", gtidMissingExample, 2, 2, runMissing},
-		{"errant", "what replica A has and primary B has not", "A B", gtidErrantExample, 2, 2, runErrant},
-		{"diff", "both differences; exit 0 if there is none, else 1", "A B", gtidDiffExample, 2, 2, runDiff},
+		{"normalize", "print a set as the server prints it", "A", 1, 1, runNormalize},
+		{"count", "number of transactions in a set", "A", 1, 1, runCount},
+		{"contains", "does A have all of B? yes (0) or no (1)", "A B", 2, 2, runContains},
+		{"equal", "are A and B the same? yes (0) or no (1)", "A B", 2, 2, runEqual},
+		{"union", "what any of the operands has", "A B...", 1, 0, runUnion},
+		{"subtract", "what A has and B has not", "A B", 2, 2, runSubtract},
+		{"intersect", "what both have", "A B", 2, 2, runIntersect},
+		{"missing", "what A lacks of B (a replica of its primary)", "A B", 2, 2, runMissing},
+		{"errant", "what replica A has and primary B has not", "A B", 2, 2, runErrant},
+		{"diff", "both differences; exit 0 if there is none, else 1", "A B", 2, 2, runDiff},
 	}
 }
 
@@ -51,7 +50,7 @@ func gtidCommand(env *environment) *cli.Command {
 	}
 	for _, op := range gtidOperations() {
 		group.Subcommands = append(group.Subcommands, &cli.Command{
-			Name: op.name, Usage: op.usage, ArgsUsage: op.args, Description: gtidOperands, UsageText: op.example,
+			Name: op.name, Usage: op.usage, ArgsUsage: op.args, Description: gtidOperands, UsageText: example("gtid-" + op.name),
 			Flags: append(append([]cli.Flag{
 				&cli.StringSliceFlag{Name: "from", Usage: "take an operand from a live server (may be repeated)"},
 				&cli.BoolFlag{Name: "strict", Usage: "refuse what a server silently drops or other versions read differently, such as 5-3 and 010"},
@@ -137,7 +136,7 @@ func (r *gtidRun) operands(ctx context.Context) ([]operand, error) {
 	// meanwhile cannot look errant.
 	for i, s := range servers {
 		if all[i], err = r.fromServer(ctx, s); err != nil {
-			return nil, cannotTell(fmt.Errorf("%s: %w", s.name, err))
+			return nil, explained(ctx, s, err)
 		}
 	}
 	return all, nil

@@ -19,7 +19,7 @@ func heartbeatCommand(env *environment) *cli.Command {
 		Description: `Writes the server's clock into its own row of a table that pt-heartbeat can read too, at
 an interval, until Ctrl-C. It never writes on a read-only server. A lost connection is tried
 again at the next beat.`,
-		UsageText: heartbeatExample,
+		UsageText: example("heartbeat"),
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "table", Value: "mysqlrw.heartbeat", Usage: "database.table to write"},
 			durationFlag("interval", time.Second, "time between two beats"),
@@ -95,7 +95,7 @@ func (b *beater) first(ctx context.Context) error {
 		}
 	}
 	if err != nil {
-		return cannotTell(fmt.Errorf("%s: %w", b.s.name, err))
+		return explained(ctx, b.s, err)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -24,7 +25,7 @@ configured DELAY; a lag that cannot be known is shown as "-" with the reason, ne
 With --max D the command is a gate: exit code 0 if every channel is within D, 1 if one is
 over it, 3 if that cannot be told (stopped, unreachable, no replica). With --nagios the codes
 are 0 OK, 1 WARNING (over --max), 2 CRITICAL (over --critical, or not replicating), 3 UNKNOWN.`,
-		UsageText: lagExample,
+		UsageText: example("lag"),
 		Flags: append(append([]cli.Flag{
 			durationFlag("max", 0, "exit 1 if a lag is over `D`"),
 			enumFlag("method", "auto", "how to measure (see docs/lag.md)", lag.Methods()...),
@@ -109,6 +110,13 @@ func runLag(ctx context.Context, env *environment, c *cli.Context) error {
 		return err
 	}
 	defer closeAll(r.servers)
+	if source := c.String("source"); source != "" { // a typing error is no lag
+		s, err := r.k.open(source)
+		if err != nil {
+			return err
+		}
+		defer s.db.Close()
+	}
 	if every, set := duration(c, "watch"); set {
 		return r.watch(ctx, every)
 	}
@@ -349,10 +357,11 @@ func orDash(s string) string {
 	return s
 }
 
-// reasonText joins a reason and its detail for people.
+// reasonText joins a reason and its detail for people, unless they are the
+// same words.
 func reasonText(reason, detail *string) string {
 	switch {
-	case detail == nil:
+	case detail == nil, strings.ReplaceAll(text(reason), "-", " ") == *detail:
 		return text(reason)
 	case reason == nil:
 		return "note: " + *detail

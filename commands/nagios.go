@@ -46,7 +46,7 @@ func (r *lagRun) nagios(rows []lagRow) error {
 			messages = append(messages, name+" "+secondsText(row.Seconds, nil))
 			data = append(data, fmt.Sprintf("'%s'=%.3fs;%s;%s;0", name, *row.Seconds, limitText(warning.Seconds(), warn), limitText(critical.Seconds(), crit)))
 		} else {
-			messages = append(messages, name+" "+strings.TrimSpace(text(row.Reason)+" "+text(row.Detail)))
+			messages = append(messages, name+" "+reasonText(row.Reason, row.Detail))
 		}
 		if worseNagios(own, state) {
 			state = own

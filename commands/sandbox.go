@@ -27,22 +27,22 @@ func sandboxCommand(env *environment) *cli.Command {
 the distribution's packages into that folder, without touching the system.`,
 		Subcommands: []*cli.Command{
 			{
-				Name: "up", Usage: "start a cluster and leave it running", UsageText: sandboxUpExample,
+				Name: "up", Usage: "start a cluster and leave it running", UsageText: example("sandbox-up"),
 				Flags:  append(append([]cli.Flag{dirFlag()}, clusterFlags()...), outputFlags(false)...),
 				Action: action(func(c *cli.Context) error { return sandboxUp(c.Context, env, c) }),
 			},
 			{
-				Name: "down", Usage: "end a cluster and remove its folder", UsageText: sandboxDownExample,
+				Name: "down", Usage: "end a cluster and remove its folder", UsageText: example("sandbox-down"),
 				Flags:  []cli.Flag{dirFlag()},
 				Action: action(func(c *cli.Context) error { return sandboxDown(c.Context, env, c) }),
 			},
 			{
-				Name: "status", Usage: "the servers of a cluster, and whether they run", UsageText: sandboxStatusExample,
+				Name: "status", Usage: "the servers of a cluster, and whether they run", UsageText: example("sandbox-status"),
 				Flags:  append([]cli.Flag{dirFlag()}, outputFlags(false)...),
 				Action: action(func(c *cli.Context) error { return sandboxStatus(env, c) }),
 			},
 			{
-				Name: "install", Usage: "find or install the servers of a flavor", UsageText: sandboxInstallExample,
+				Name: "install", Usage: "find or install the servers of a flavor", UsageText: example("sandbox-install"),
 				Flags:  installFlags(),
 				Action: action(func(c *cli.Context) error { return sandboxInstall(c.Context, env, c) }),
 			},

@@ -25,7 +25,7 @@ name; --format json has them all. --topology follows sources and replicas and dr
 With --source, ERRANT is what a server has and its source has not.
 
 Exit codes: 0 every server was read, 3 one was not.`,
-		UsageText: statusExample,
+		UsageText: example("status"),
 		Flags: append(append([]cli.Flag{
 			&cli.BoolFlag{Name: "topology", Usage: "walk sources and replicas and draw the tree"},
 			&cli.BoolFlag{Name: "fields", Usage: "every field of every channel"},

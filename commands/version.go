@@ -10,7 +10,7 @@ import (
 
 func versionCommand(env *environment) *cli.Command {
 	return &cli.Command{
-		Name: "version", Usage: "print the version", UsageText: versionExample,
+		Name: "version", Usage: "print the version", UsageText: example("version"),
 		Flags:  outputFlags(false),
 		Action: action(func(c *cli.Context) error { return printVersion(env, c) }),
 	}

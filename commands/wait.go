@@ -34,7 +34,7 @@ func waitGTIDCommand(env *environment) *cli.Command {
 		Usage:       "wait until replicas have applied a GTID set, or all of their source",
 		ArgsUsage:   "TARGET...",
 		Description: waitCodes,
-		UsageText:   waitGTIDExample,
+		UsageText:   example("wait-gtid"),
 		Flags: waitFlags(
 			&cli.StringFlag{Name: "gtid", Usage: "the set or position to wait for; @FILE or - reads it"},
 			&cli.StringFlag{Name: "source", Usage: "wait for what this server has now; with --gtid, only ask it what can arrive"},
@@ -54,7 +54,7 @@ func waitPosCommand(env *environment) *cli.Command {
 		Usage:       "wait until replicas have applied their source's binary log up to a position",
 		ArgsUsage:   "FILE POS TARGET...",
 		Description: waitCodes,
-		UsageText:   waitPosExample,
+		UsageText:   example("wait-pos"),
 		Flags: waitFlags(&cli.StringFlag{Name: "channel",
 			Usage: "replication channel, if a replica has several"}),
 		Action: action(func(c *cli.Context) error {
@@ -72,7 +72,7 @@ func waitSyncCommand(env *environment) *cli.Command {
 		Usage:       "wait for all of a source, by GTID if it has them, else by position",
 		ArgsUsage:   "TARGET...",
 		Description: waitCodes,
-		UsageText:   waitSyncExample,
+		UsageText:   example("wait-sync"),
 		Flags: waitFlags(
 			&cli.StringFlag{Name: "source", Usage: "wait for what this server has now"},
 			&cli.StringFlag{Name: "channel", Usage: "replication channel, if a replica has several and no GTIDs"},
@@ -222,7 +222,9 @@ var errSettled = errors.New("the answer is known without this target")
 
 // waitAll waits on every target at once. As soon as the answer is certain (one
 // target can never have it, or with --any one has it) the others end too.
+// Those are looked at once more, so that their rows tell the truth too.
 func waitAll(ctx context.Context, env *environment, c *cli.Context, servers []server, g goal) []waitRow {
+	whole := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	timeout, _ := duration(c, "timeout")
@@ -235,6 +237,12 @@ func waitAll(ctx context.Context, env *environment, c *cli.Context, servers []se
 			Timeout: timeout, Channel: c.String("channel"), Source: g.source,
 			Progress: func(p waitpos.Progress) { bar.update(i, s.name, p) },
 		})
+		if err != nil && errors.Is(context.Cause(ctx), errSettled) {
+			o := waitpos.Options{Channel: c.String("channel"), Source: g.source}
+			if result, err = waitpos.Wait(whole, s.db, g.target, o); err == nil && result.Reason == waitpos.Timeout {
+				err = errSettled
+			}
+		}
 		settled.Lock()
 		defer settled.Unlock()
 		rows[i] = newWaitRow(s, g, result, err)
@@ -255,7 +263,6 @@ func newWaitRow(s server, g goal, r waitpos.Result, err error) waitRow {
 	switch {
 	case errors.Is(err, errSettled):
 		reason, detail, row.err = "not-needed", errSettled.Error(), nil
-		row.Missing = g.target.String()
 	case err != nil:
 		reason, detail = failure(err)
 		row.Missing = g.target.String()

@@ -203,6 +203,9 @@ func received(c *status.Channel, missing gtid.Value) bool {
 
 func detail(c *status.Channel, thread string, e status.ThreadError) string {
 	text := fmt.Sprintf("the %s of channel '%s' is stopped", thread, c.Name)
+	if c.Name == "" {
+		text = fmt.Sprintf("the %s is stopped", thread)
+	}
 	if e.Number != 0 {
 		text += ": " + e.String()
 	}

@@ -1,9 +1,11 @@
 package status
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -250,6 +252,8 @@ func (s *Server) readReplicas(ctx context.Context, q Querier) error {
 			Port:     int(row.number("Port")),
 		})
 	}
+	// The server lists them in the order of a hash.
+	slices.SortFunc(s.Replicas, func(a, b Downstream) int { return cmp.Compare(a.ServerID, b.ServerID) })
 	return s.denied(err, flavor.ListReplicas)
 }
 
