@@ -59,7 +59,7 @@ func run(ctx context.Context, env *environment) int {
 	inv, err := parseArgs(app, env.args)
 	name := strings.Join(append([]string{app.Name}, inv.path...), " ")
 	if err != nil {
-		return report(ctx, env.stderr, name, err)
+		return nagiosUsage(env, report(ctx, env.stderr, name, err))
 	}
 	if inv.help {
 		printHelp(env.stdout, app, inv)
@@ -73,7 +73,11 @@ func run(ctx context.Context, env *environment) int {
 	if err != nil && !errors.As(err, &coded) && !actionRan(err) {
 		err = usagef("%w", err)
 	}
-	return report(ctx, env.stderr, name, err)
+	code := report(ctx, env.stderr, name, err)
+	if err != nil && errors.As(err, &coded) && coded.err != nil {
+		return nagiosUsage(env, code)
+	}
+	return code
 }
 
 // actionError marks an error as coming from a command's action. What the cli

@@ -79,15 +79,37 @@ func printFlags(w io.Writer, flags []cli.Flag) {
 				usage += " (default " + text + ")"
 			}
 			if len(left) > 28 {
-				fmt.Fprintf(w, "  %s\n  %-28s  %s\n", left, "", usage)
-				continue
+				fmt.Fprintf(w, "  %s\n", left)
+				left = ""
 			}
-			fmt.Fprintf(w, "  %-28s  %s\n", left, usage)
+			for _, line := range wrap(usage, 68) {
+				fmt.Fprintf(w, "  %-28s  %s\n", left, line)
+				left = ""
+			}
 		}
 	}
 }
 
-// flagLeft is "-h, --host HOST": the word in back quotes in the usage names the value.
+// wrap breaks a text between words into lines of at most width bytes; a longer
+// word stays whole.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case len(line)+1+len(word) > width:
+			lines = append(lines, line)
+			line = word
+		default:
+			line += " " + word
+		}
+	}
+	return append(lines, line)
+}
+
+// flagLeft is "-h, --host HOST".
 func flagLeft(f cli.DocGenerationFlag) string {
 	var names []string
 	for _, n := range f.Names() {

@@ -27,18 +27,18 @@ over it, 3 if that cannot be told (stopped, unreachable, no replica). With --nag
 are 0 OK, 1 WARNING (over --max), 2 CRITICAL (over --critical, or not replicating), 3 UNKNOWN.`,
 		UsageText: example("lag"),
 		Flags: append(append([]cli.Flag{
-			durationFlag("max", 0, "exit 1 if a lag is over `D`"),
+			durationFlag("max", 0, "exit 1 if a lag is over D"),
 			enumFlag("method", "auto", "how to measure (see docs/lag.md)", lag.Methods()...),
 			&cli.StringFlag{Name: "source", Usage: "the replicas' source; auto uses it to see what is not received yet. " +
 				"Methods that need a source and have none given ask the one each channel names"},
 			durationFlag("timeout", 5*time.Second, "limit for each target; how long gtid and position wait at most"),
-			durationFlag("watch", 0, "measure again every `D` until Ctrl-C"),
+			durationFlag("watch", 0, "measure again every D until Ctrl-C"),
 			&cli.StringFlag{Name: "heartbeat-table", Usage: "database.table with a heartbeat; auto uses it"},
 			&cli.UintFlag{Name: "heartbeat-server-id", Usage: "whose row to read (default: the channel's source)"},
 			&cli.BoolFlag{Name: "heartbeat-utc", Usage: "the heartbeat is in UTC, not in the server's time zone"},
 			durationFlag("heartbeat-interval", 0, "how often it is written: an age up to this is no lag"),
 			&cli.BoolFlag{Name: "nagios", Usage: "one status line with performance data, and its exit codes"},
-			durationFlag("critical", 0, "with --nagios: exit 2 if a lag is over `D`"),
+			durationFlag("critical", 0, "with --nagios: exit 2 if a lag is over D"),
 		}, outputFlags(true)...), connectionFlags()...),
 		Action: action(func(c *cli.Context) error { return runLag(c.Context, env, c) }),
 	}

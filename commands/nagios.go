@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mysqlrw/mysqlrw/lag"
@@ -58,6 +59,16 @@ func (r *lagRun) nagios(rows []lagRow) error {
 	}
 	fmt.Fprintln(r.env.stdout, strings.ReplaceAll(line, "\n", " "))
 	return answer(state)
+}
+
+// nagiosUsage turns the exit code of an error into UNKNOWN for a monitoring
+// system, to which 2 would be CRITICAL and wake somebody for a typing error.
+func nagiosUsage(env *environment, code int) int {
+	if code == exitYes || !slices.Contains(env.args, "--nagios") {
+		return code
+	}
+	fmt.Fprintln(env.stdout, "LAG UNKNOWN - the check could not run: see its stderr")
+	return nagiosUnknown
 }
 
 func limitText(seconds float64, set bool) string {

@@ -74,7 +74,7 @@ func clusterFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "delay", Usage: "how long replicas hold transactions back; repeated: one after the other"},
 		enumFlag("gtid", "on", "replicate by GTID, or by file and position", "on", "off"),
 		&cli.BoolFlag{Name: "semi-sync", Usage: "a commit waits until a replica has it"},
-		durationFlag("ttl", 0, "end the cluster by itself after `D`"),
+		durationFlag("ttl", 0, "end the cluster by itself after D"),
 	)
 }
 
