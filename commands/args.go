@@ -51,7 +51,7 @@ func parseArgs(app *cli.App, args []string) (invocation, error) {
 	if len(commands) > 0 || inv.help {
 		inv.help = inv.help || len(args) == 0
 		if !inv.help {
-			return inv, usagef("%s needs a subcommand: %s", strings.Join(inv.path, " "), commandNames(commands))
+			return inv, usagef("needs a subcommand: %s", commandNames(commands))
 		}
 		return inv, nil
 	}

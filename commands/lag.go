@@ -195,8 +195,11 @@ func (r *lagRun) measure(ctx context.Context) []lagRow {
 }
 
 func (r *lagRun) measureOne(ctx context.Context, s server) []lagRow {
-	// A wait for the source's position may take the whole budget by itself.
-	ctx, cancel := within(ctx, r.timeout+r.options.Budget)
+	limit := r.timeout
+	if r.waits() { // a wait for the source's position may take the whole budget by itself
+		limit += r.options.Budget
+	}
+	ctx, cancel := within(ctx, limit)
 	defer cancel()
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
@@ -219,6 +222,11 @@ func (r *lagRun) measureOne(ctx context.Context, s server) []lagRow {
 		rows[i] = sampleRow(s.name, sample)
 	}
 	return rows
+}
+
+// waits reports whether the method may wait until the replica catches up.
+func (r *lagRun) waits() bool {
+	return r.c.String("source") != "" || r.options.Method == lag.GTID || r.options.Method == lag.Position
 }
 
 // sourceDialer opens the sources of one replica's channels.

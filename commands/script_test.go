@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,7 +60,7 @@ func scriptParams(folder string, setup func(*testscript.Env) error,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"call": cmdCall, "exits": cmdExits, "until": cmdUntil,
 			"start": cmdStart, "signal": cmdSignal, "ended": cmdEnded, "waitfor": cmdWaitFor,
-			"json": cmdJSON, "jsonkeys": cmdJSONKeys,
+			"json": cmdJSON, "capture": cmdCapture, "jsonkeys": cmdJSONKeys,
 		},
 	}
 	for name, run := range more {
@@ -124,15 +125,44 @@ func exitCode(ts *testscript.TestScript, argv []string) int {
 // neither stdin nor a terminal.
 func cmdCall(ts *testscript.TestScript, neg bool, args []string) {
 	want := codeAnd(ts, neg, append(args, ""), "call CODE ARGS...")
-	var stdout, stderr bytes.Buffer
-	got := commands.Call(context.Background(), args[1:], &stdout, &stderr, ts.Getenv)
-	_, err := ts.Stdout().Write(stdout.Bytes())
-	ts.Check(err)
-	_, err = ts.Stderr().Write(stderr.Bytes())
-	ts.Check(err)
+	stdout, stderr, got := call(ts, args[1:])
+	show(ts, stdout, stderr)
 	if got != want {
-		ts.Fatalf("exit code %d, want %d; stderr:\n%s", got, want, &stderr)
+		ts.Fatalf("exit code %d, want %d; stderr:\n%s", got, want, stderr)
 	}
+}
+
+// cmdUntil is "until CODE ARGS...": calls until it exits so.
+func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
+	want := codeAnd(ts, neg, append(args, ""), "until CODE ARGS...")
+	var stdout, stderr string
+	err := poll(func() (err error) {
+		var got int
+		if stdout, stderr, got = call(ts, args[1:]); got != want {
+			err = fmt.Errorf("exit code %d, want %d", got, want)
+		}
+		return err
+	})
+	show(ts, stdout, stderr)
+	ts.Check(err)
+}
+
+func call(ts *testscript.TestScript, args []string) (stdout, stderr string, code int) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	defer cancel()
+	var out, messages bytes.Buffer
+	code = commands.Call(ctx, args, &out, &messages, ts.Getenv)
+	if ctx.Err() != nil {
+		ts.Fatalf("mysqlrw %s does not end", strings.Join(args, " "))
+	}
+	return out.String(), messages.String(), code
+}
+
+func show(ts *testscript.TestScript, stdout, stderr string) {
+	_, err := io.WriteString(ts.Stdout(), stdout)
+	ts.Check(err)
+	_, err = io.WriteString(ts.Stderr(), stderr)
+	ts.Check(err)
 }
 
 // cmdExits is "exits CODE PROGRAM ARGS...".
@@ -140,22 +170,6 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	want := codeAnd(ts, neg, args, "exits CODE PROGRAM ARGS...")
 	if got := exitCode(ts, args[1:]); got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
-	}
-}
-
-// cmdUntil is "until CODE PROGRAM ARGS...": the program is run until it exits so.
-func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
-	want := codeAnd(ts, neg, args, "until CODE PROGRAM ARGS...")
-	deadline := time.Now().Add(patience)
-	for {
-		got := exitCode(ts, args[1:])
-		if got == want {
-			return
-		}
-		if time.Now().After(deadline) {
-			ts.Fatalf("exit code %d, want %d, for %s", got, want, patience)
-		}
-		time.Sleep(20 * time.Millisecond)
 	}
 }
 

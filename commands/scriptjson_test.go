@@ -27,14 +27,27 @@ func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		return
 	}
-	got := string(raw)
-	var text string
-	if json.Unmarshal(raw, &text) == nil && jsonType(raw) == "string" {
-		got = text
-	}
+	got := jsonText(raw)
 	if (got == args[1]) == neg {
 		ts.Fatalf("%s is %s", args[0], raw)
 	}
+}
+
+// cmdCapture is "capture NAME PATH": puts a value into an environment variable.
+func cmdCapture(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: capture NAME PATH")
+	}
+	ts.Setenv(args[0], jsonText(jsonAt(ts, args[1])))
+}
+
+// jsonText is a string's text, and any other value as it is written.
+func jsonText(raw json.RawMessage) string {
+	var text string
+	if jsonType(raw) == "string" && json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
 }
 
 // cmdJSONKeys is "jsonkeys PATH KEY...": exactly these keys, in this order.

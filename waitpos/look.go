@@ -16,6 +16,22 @@ type look struct {
 	count    uint64
 	gtids    gtid.Value // missing, if the target is one of GTIDs
 	channels []status.Channel
+
+	reason Reason // why what is missing can never arrive; NoReason if it can
+	detail string
+}
+
+// examine looks once, and judges what is missing. A server that does not
+// answer, such as one that was stopped by a signal, is an error and no wait.
+func (w *waiter) examine(ctx context.Context) (look, error) {
+	ctx, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	l, err := w.look(ctx)
+	if err != nil || l.reached {
+		return l, err
+	}
+	l.reason, l.detail, err = w.verdict(ctx, l)
+	return l, err
 }
 
 // look compares the server's position with the target, by value.

@@ -52,8 +52,8 @@ type Result struct {
 // noticed after at most this long.
 const slice = 500 * time.Millisecond
 
-// grace is how much longer than a slice an answer may take before the
-// connection counts as dead.
+// grace is how long any answer may take, and how much longer than its slice a
+// wait may, before the connection counts as dead.
 const grace = 5 * time.Second
 
 // Wait blocks until the server has applied the target, the timeout has
@@ -62,9 +62,18 @@ const grace = 5 * time.Second
 // ends; so db must allow two.
 //
 // An error means that the server could not be asked, or that the target has
-// no meaning there (ErrFlavor, ErrGTIDOff, ErrNoPositions, ErrChannel).
+// no meaning there (ErrFlavor, ErrGTIDOff, ErrNoPositions, ErrChannel); of the
+// result only Waited means something then.
 func Wait(ctx context.Context, db *sql.DB, t Target, o Options) (Result, error) {
 	began := time.Now()
+	result, err := wait(ctx, db, t, o, began)
+	if err != nil {
+		result = Result{Waited: time.Since(began)}
+	}
+	return result, err
+}
+
+func wait(ctx context.Context, db *sql.DB, t Target, o Options, began time.Time) (Result, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return Result{}, err
@@ -75,18 +84,17 @@ func Wait(ctx context.Context, db *sql.DB, t Target, o Options) (Result, error) 
 		return Result{}, err
 	}
 	for first := true; ; first = false {
-		look, err := w.look(ctx)
+		look, err := w.examine(ctx)
 		if err != nil {
 			return Result{}, err
 		}
 		waited := time.Since(began)
-		result := Result{Reached: look.reached, Waited: waited, Missing: look.missing, Count: look.count}
-		if look.reached {
-			result.AtOnce = first
-			return result, nil
+		result := Result{
+			Reached: look.reached, AtOnce: look.reached && first, Waited: waited,
+			Missing: look.missing, Count: look.count, Reason: look.reason, Detail: look.detail,
 		}
-		if result.Reason, result.Detail, err = w.verdict(ctx, look); err != nil || result.Reason != NoReason {
-			return result, err
+		if look.reached || look.reason != NoReason {
+			return result, nil
 		}
 		left := o.Timeout - waited
 		if left <= 0 {
@@ -119,6 +127,8 @@ type waiter struct {
 // prepare learns what is waited on, and makes sure that the target means
 // something there.
 func (w *waiter) prepare(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
 	if w.identity, err = status.Identify(ctx, w.conn); err != nil {
 		return err
 	}
