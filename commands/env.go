@@ -60,6 +60,10 @@ func Main() int {
 	return run(ctx, env)
 }
 
+// secondSignal is how much later a signal must come to count as a second one:
+// timeout(1) and terminals may deliver one request twice.
+const secondSignal = 300 * time.Millisecond
+
 // withSignals ends the context at the first SIGINT or SIGTERM, with the exit
 // code as its cause. The second one ends the process at once: whoever presses
 // Ctrl-C twice does not want to wait for the cleaning up.
@@ -71,14 +75,18 @@ func withSignals(parent context.Context) (context.Context, func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
+		var first time.Time
 		code := 0
 		for {
 			select {
 			case s := <-signals:
-				if code != 0 {
+				if code != 0 && time.Since(first) > secondSignal {
 					os.Exit(code)
 				}
-				code = exitInt
+				if code != 0 {
+					continue
+				}
+				first, code = time.Now(), exitInt
 				if s == syscall.SIGTERM {
 					code = exitTerm
 				}

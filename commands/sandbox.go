@@ -1,15 +1,16 @@
 package commands
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -107,6 +108,9 @@ func sandboxOptions(env *environment, c *cli.Context) (sandbox.Options, error) {
 		if err != nil {
 			return o, usagef("--delay: %w", err)
 		}
+		if d%time.Second != 0 {
+			return o, usagef("--delay: servers delay by whole seconds, not by %s", d)
+		}
 		o.Delays = append(o.Delays, d)
 	}
 	return o, nil
@@ -168,8 +172,8 @@ func startKeeper(ctx context.Context, c *cli.Context, dir string) (sandbox.Info,
 	if err != nil {
 		return sandbox.Info{}, err
 	}
-	defer os.Remove(log.Name())
 	defer log.Close()
+	os.Remove(log.Name()) // it lives as long as it is open, whatever ends us
 	ready, readyWriter, err := os.Pipe()
 	if err != nil {
 		return sandbox.Info{}, err
@@ -188,12 +192,17 @@ func startKeeper(ctx context.Context, c *cli.Context, dir string) (sandbox.Info,
 	notReady := json.NewDecoder(ready).Decode(&info)
 	if interrupted := !stop(); interrupted || notReady != nil {
 		keeper.Process.Signal(syscall.SIGTERM)
-		err := keeper.Wait()
+		ended := keeper.Wait()
 		if interrupted {
 			return sandbox.Info{}, context.Cause(ctx)
 		}
-		said, _ := os.ReadFile(log.Name())
-		return sandbox.Info{}, fmt.Errorf("start sandbox: %s (%w)", bytes.TrimSpace(said), err)
+		log.Seek(0, io.SeekStart)
+		said, _ := io.ReadAll(log)
+		text := strings.TrimPrefix(strings.TrimSpace(string(said)), "mysqlrw sandbox keep: ")
+		if text == "" {
+			return sandbox.Info{}, fmt.Errorf("start sandbox: %w", ended)
+		}
+		return sandbox.Info{}, errors.New(text)
 	}
 	return info, keeper.Process.Release()
 }
