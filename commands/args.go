@@ -2,6 +2,7 @@ package commands
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 )
@@ -126,7 +127,7 @@ func (inv *invocation) shortFlag(word, next string, hasNext bool) (out []string,
 		letter := word[at : at+1]
 		flag := findFlag(inv.cmd.Flags, letter)
 		if flag == nil {
-			return nil, false, inv.unknownFlag(flagName(word), strings.TrimLeft(word, "-"))
+			return nil, false, inv.unknownFlag(flagName("-"+word[at:]), strings.TrimLeft(word, "-"))
 		}
 		name := flag.Names()[0]
 		attached := word[at+1:]
@@ -190,13 +191,15 @@ func isBool(f cli.Flag) bool {
 	return ok
 }
 
-// flagName cuts the value off a word that begins with a dash: it may be secret.
+// flagName is what messages show of a word that begins with a dash: neither
+// the value of a long flag nor what follows a letter, which may be a password.
 func flagName(word string) string {
-	name, _, _ := strings.Cut(word, "=")
-	if strings.HasPrefix(name, "-p") && !strings.HasPrefix(name, "--") {
-		return "-p"
+	if strings.HasPrefix(word, "--") {
+		name, _, _ := strings.Cut(word, "=")
+		return name
 	}
-	return name
+	_, size := utf8.DecodeRuneInString(word[1:])
+	return word[:1+size]
 }
 
 func flagNames(flags []cli.Flag) []string {

@@ -85,7 +85,7 @@ func isolate(e *testscript.Env) error {
 	e.Setenv("TERM", "dumb")
 	e.Setenv("CLOSED_PORT", closed)
 	e.Setenv("CLOSED", "127.0.0.1:"+closed)
-	e.Values[jobsKey{}] = &jobs{vars: append([]string{}, e.Vars...), running: map[string]*job{}}
+	e.Values[jobsKey{}] = &jobs{env: e, running: map[string]*job{}}
 	return nil
 }
 
@@ -158,6 +158,15 @@ func call(ts *testscript.TestScript, args []string) (stdout, stderr string, code
 	return out.String(), messages.String(), code
 }
 
+// callIn is call for Go code, with an environment of its own.
+func callIn(vars map[string]string, args ...string) (stdout, stderr string, code int) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	defer cancel()
+	var out, messages bytes.Buffer
+	code = commands.Call(ctx, args, &out, &messages, func(name string) string { return vars[name] })
+	return out.String(), messages.String(), code
+}
+
 func show(ts *testscript.TestScript, stdout, stderr string) {
 	_, err := io.WriteString(ts.Stdout(), stdout)
 	ts.Check(err)
@@ -184,7 +193,7 @@ func codeAnd(ts *testscript.TestScript, neg bool, args []string, usage string) i
 
 // jobs are the programs that a script has in the background.
 type jobs struct {
-	vars    []string
+	env     *testscript.Env
 	running map[string]*job
 }
 
@@ -193,6 +202,19 @@ type jobsKey struct{}
 type job struct {
 	cmd   *exec.Cmd
 	ended chan struct{}
+}
+
+// over reports whether the program has ended. A job that is nil never does.
+func (j *job) over() bool {
+	if j == nil {
+		return false
+	}
+	select {
+	case <-j.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 // cmdStart is "start NAME PROGRAM ARGS...": a program in the background whose
@@ -205,7 +227,7 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 	name := args[0]
 	cmd := exec.Command(args[1], args[2:]...) // found on the PATH of the test, where TestMain put it
 	cmd.Dir = ts.MkAbs(".")
-	for _, v := range all.vars {
+	for _, v := range all.env.Vars {
 		key, _, _ := strings.Cut(v, "=")
 		cmd.Env = append(cmd.Env, key+"="+ts.Getenv(key))
 	}
@@ -260,21 +282,26 @@ func cmdEnded(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdWaitFor is "waitfor FILE PATTERN": waits until a file has a text.
+// cmdWaitFor is "waitfor FILE PATTERN": waits until a file has a text. It gives
+// up when the program whose output the file is has ended.
 func cmdWaitFor(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: waitfor FILE PATTERN")
 	}
 	pattern, err := regexp.Compile("(?m)" + args[1])
 	ts.Check(err)
-	err = poll(func() error {
+	job := ts.Value(jobsKey{}).(*jobs).running[strings.TrimSuffix(args[0], filepath.Ext(args[0]))]
+	ts.Check(poll(func() error {
+		over := job.over()
 		text, err := os.ReadFile(ts.MkAbs(args[0]))
 		if err == nil && !pattern.Match(text) {
 			err = fmt.Errorf("%s has no %q:\n%s", args[0], args[1], text)
 		}
+		if err != nil && over {
+			ts.Fatalf("%v\nthe program has ended: %v", err, job.cmd.ProcessState)
+		}
 		return err
-	})
-	ts.Check(err)
+	}))
 }
 
 // poll calls try until it returns nil, and returns its last error if it never does.

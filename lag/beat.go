@@ -40,15 +40,15 @@ func Beat(ctx context.Context, db *sql.DB, table HeartbeatTable) error {
 	if err != nil {
 		return err
 	}
-	rows, err := status.Query(ctx, db, "SELECT @@GLOBAL.read_only AS ro, VERSION() AS version")
+	row, err := status.QueryRow(ctx, db, "SELECT @@GLOBAL.read_only AS ro, VERSION() AS version")
 	if err != nil {
 		return err
 	}
-	if v := rows[0].Text("ro"); v != "0" && v != "OFF" {
+	if v := row.Text("ro"); v != "0" && v != "OFF" {
 		return ErrReadOnly
 	}
 	var file, offset any
-	p, err := status.BinaryLog(ctx, db, flavor.Parse(rows[0].Text("version")).Flavor)
+	p, err := status.BinaryLog(ctx, db, flavor.Parse(row.Text("version")).Flavor)
 	switch {
 	case err == nil:
 		file, offset = p.File, p.Offset

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 type HeartbeatTable struct {
 	Name     string        // database.table
 	ServerID uint32        // whose row to read; 0: the channel's source
-	UTC      bool          // the text in it is in UTC, not in the server's time zone
+	UTC      bool          // the text in it is in UTC; a column of type TIMESTAMP never is
 	Interval time.Duration // how often it is written: an age up to this is no lag; 0 counts every age
 }
 
@@ -51,7 +50,7 @@ func (m *measurer) heartbeat(ctx context.Context, s *Sample, c *status.Channel) 
 	}
 	age, err := heartbeatAge(ctx, m.q, table)
 	switch {
-	case errors.Is(err, errNoRow):
+	case errors.Is(err, errNoRow), errors.Is(err, errNoTime):
 		s.Lag, s.Detail = Unknown(NoHeartbeat), err.Error()
 		return nil
 	case status.IsMissing(err) || status.IsDenied(err):
@@ -94,7 +93,10 @@ func (m *measurer) staleWriter(ctx context.Context, s *Sample, c *status.Channel
 	return true, nil
 }
 
-var errNoRow = errors.New("no heartbeat row")
+var (
+	errNoRow  = errors.New("no heartbeat row")
+	errNoTime = errors.New("no date and time")
+)
 
 // heartbeatAge reads one row's age by the clock of the server that is asked.
 func heartbeatAge(ctx context.Context, q status.Querier, table HeartbeatTable) (time.Duration, error) {
@@ -102,42 +104,59 @@ func heartbeatAge(ctx context.Context, q status.Querier, table HeartbeatTable) (
 	if err != nil {
 		return 0, err
 	}
-	rows, err := status.Query(ctx, q, "SELECT ts, NOW(6) AS here, UTC_TIMESTAMP(6) AS utc, UNIX_TIMESTAMP(NOW(6)) AS epoch FROM "+
-		quoted+" WHERE server_id = ?", table.ServerID)
+	// As text: a driver that parses times would take them for UTC.
+	rows, err := status.Query(ctx, q, "SELECT CAST(ts AS CHAR) AS ts, CAST(NOW(6) AS CHAR) AS here,"+
+		" CAST(UTC_TIMESTAMP(6) AS CHAR) AS utc FROM "+quoted+" WHERE server_id = ?", table.ServerID)
 	if err != nil {
 		return 0, err
 	}
 	if len(rows) == 0 {
 		return 0, fmt.Errorf("%w of server_id %d in %s", errNoRow, table.ServerID, table.Name)
 	}
-	row := rows[0]
-	clock := row.Text("here")
-	if table.UTC {
-		clock = row.Text("utc")
-	}
-	return rowAge(row.Text("ts"), clock, row.Text("epoch"))
-}
-
-// rowAge compares a heartbeat with a clock. The row's text is a date and time
-// with a space or a T between them, in the clock's time zone, or a number of
-// seconds since the epoch.
-func rowAge(ts, clock, epoch string) (time.Duration, error) {
-	if beat, err := strconv.ParseFloat(ts, 64); err == nil {
-		now, err := strconv.ParseFloat(epoch, 64)
-		return time.Duration((now - beat) * float64(time.Second)), err
-	}
-	beat, err := parseClock(ts)
+	here, err := parseClock(rows[0].Text("here"))
 	if err != nil {
 		return 0, err
 	}
-	now, err := parseClock(clock)
-	return now.Sub(beat), err
+	utc, err := parseClock(rows[0].Text("utc"))
+	if err != nil {
+		return 0, err
+	}
+	if table.UTC {
+		here = utc
+	}
+	return rowAge(rows[0].Text("ts"), here, utc)
 }
 
+// rowAge compares a heartbeat with the clock: here in the time zone in which
+// the row is written, utc in UTC. The row's text is a date and time with a
+// space or a T between them, which may name its own time zone as RFC 3339 has
+// it, or a number of seconds since the epoch.
+func rowAge(ts string, here, utc time.Time) (time.Duration, error) {
+	if beat, ok := parseEpoch(ts); ok {
+		return utc.Sub(beat), nil
+	}
+	if beat, err := time.Parse(time.RFC3339, ts); err == nil {
+		return utc.Sub(beat), nil
+	}
+	beat, err := parseClock(ts)
+	return here.Sub(beat), err
+}
+
+// parseEpoch reads seconds since the epoch, with decimals or without.
+func parseEpoch(text string) (time.Time, bool) {
+	micros, ok := parseDecimal(text)
+	const year9999 = 253_402_300_800_000_000
+	if !ok || micros <= 0 || micros >= year9999 {
+		return time.Time{}, false
+	}
+	return time.UnixMicro(micros), true
+}
+
+// parseClock reads a date and time as servers and pt-heartbeat write it.
 func parseClock(text string) (time.Time, error) {
-	t, err := time.Parse("2006-01-02 15:04:05", strings.TrimSuffix(strings.Replace(text, "T", " ", 1), "Z"))
+	t, err := time.Parse(time.DateTime, strings.Replace(text, "T", " ", 1))
 	if err != nil {
-		return t, fmt.Errorf("heartbeat %q is no date and time", text)
+		return t, fmt.Errorf("%w: heartbeat %q", errNoTime, text)
 	}
 	return t, nil
 }

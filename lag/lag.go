@@ -95,6 +95,7 @@ const (
 	NoHeartbeat                      // no heartbeat row of this source
 	HeartbeatStale                   // the heartbeat is old on the source too: its writer is down
 	HeartbeatInFuture                // the heartbeat is ahead of the replica's clock
+	ReceiverStarting                 // the receiver has just started and may have more to bring
 )
 
 // String returns the reason in kebab-case, "" for NoReason.
@@ -121,4 +122,5 @@ var reasonWords = [...]string{
 	NoHeartbeat:        "no-heartbeat",
 	HeartbeatStale:     "heartbeat-stale",
 	HeartbeatInFuture:  "heartbeat-in-future",
+	ReceiverStarting:   "receiver-starting",
 }

@@ -157,7 +157,10 @@ func (m *measurer) auto(ctx context.Context, s *Sample, c *status.Channel) error
 		if !usesGTID(c) {
 			s.Method = Position
 		}
-		return m.byWaiting(ctx, s, c)
+		if err := m.byWaiting(ctx, s, c); err != nil || s.Lag.Reason() != MethodUnavailable {
+			return err
+		}
+		s.Detail = ""
 	}
 	s.Method = Seconds
 	return m.seconds(ctx, s, c)
@@ -169,7 +172,8 @@ func usesGTID(c *status.Channel) bool { return c.AutoPosition || c.UsingGTID }
 
 // unreceived looks for transactions that the source has and the receiver has
 // not brought: no clock on the replica can see those. If there are some, the
-// lag is measured by waiting as well, and the larger figure counts.
+// lag is measured by waiting as well, and the larger figure counts. A receiver
+// that has just started is judged by the source alone.
 func (m *measurer) unreceived(ctx context.Context, s *Sample, c *status.Channel) error {
 	if !m.canWait() || !usesGTID(c) {
 		return nil
@@ -177,6 +181,10 @@ func (m *measurer) unreceived(ctx context.Context, s *Sample, c *status.Channel)
 	gap, err := m.receiveGap(ctx, c)
 	if err != nil {
 		return m.noSource(ctx, s, err)
+	}
+	starting := s.Lag.Reason() == ReceiverStarting
+	if !gap && starting {
+		s.Method, s.Lag, s.Receive, s.Detail = GTID, Known(0), Known(0), ""
 	}
 	if !gap {
 		return nil
@@ -186,7 +194,7 @@ func (m *measurer) unreceived(ctx context.Context, s *Sample, c *status.Channel)
 	if err := m.byWaiting(ctx, &waited, c); err != nil {
 		return err
 	}
-	if waited.Lag.AtLeast() > s.Lag.AtLeast() {
+	if starting || waited.Lag.AtLeast() > s.Lag.AtLeast() {
 		*s = waited
 	}
 	return nil

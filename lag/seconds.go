@@ -44,8 +44,14 @@ func (m *measurer) seconds(ctx context.Context, s *Sample, c *status.Channel) er
 			return nil
 		}
 	}
+	starting, err := m.starting(ctx, c.Name)
+	if starting {
+		s.Lag, s.Apply = Unknown(ReceiverStarting), Unknown(ReceiverStarting)
+		s.Detail = "Seconds_Behind_Source is 0, but the receiver has just started: what it will bring is not known yet"
+		return err
+	}
 	s.Lag, s.Apply = Known(0), Known(0)
-	return nil
+	return err
 }
 
 // unapplied returns the end of what a channel has received, and whether the
@@ -68,8 +74,19 @@ func unapplied(c *status.Channel) (waitpos.Target, bool) {
 	if err != nil {
 		return waitpos.Target{}, false
 	}
+	return target, behindFile(c)
+}
+
+// behindFile reports whether a channel has received more than it has executed,
+// by binary log position. Positions that cannot be compared, because the
+// applier has not begun or the source's log has got another name, are not the
+// same one.
+func behindFile(c *status.Channel) bool {
+	if c.Read.IsZero() {
+		return false
+	}
 	order, err := c.Exec.Compare(c.Read)
-	return target, err == nil && order < 0
+	return err != nil || order < 0
 }
 
 // appliedSoon gives a busy applier a second, the resolution of this method, to
@@ -79,5 +96,8 @@ func (m *measurer) appliedSoon(ctx context.Context, t waitpos.Target, c *status.
 		return false, nil
 	}
 	result, err := m.options.Wait(ctx, t, waitpos.Options{Timeout: time.Second, Channel: c.Name})
+	if meaningless(err) {
+		return false, nil
+	}
 	return result.Reached, err
 }

@@ -2,6 +2,7 @@ package lag
 
 import (
 	"context"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -36,6 +37,15 @@ func (t transaction) committed() stamp {
 	return t.immediate
 }
 
+// transport is how long a transaction that was queued last has taken to come
+// from its source, 0 if the two moments are not known.
+func (t transaction) transport() time.Duration {
+	if t.immediate == 0 || t.at == 0 {
+		return 0
+	}
+	return time.Duration(t.at-t.immediate) * time.Microsecond
+}
+
 // channelTimes is what performance_schema shows of one channel at one moment.
 type channelTimes struct {
 	now         stamp // the replica's clock
@@ -48,12 +58,16 @@ type channelTimes struct {
 	lastApplied []transaction
 	pending     gtid.Set // received and not executed
 	counted     bool     // pending counts: the channel uses GTIDs
+	unapplied   bool     // a channel without GTIDs has received more than it has executed
+	started     stamp    // start of the receiver, which is up to a second later; 0 if it cannot be told
 }
 
-// timestampsQuery reads one row per worker of each channel. Only some joins
-// have a row in every setup: a single-threaded replica has no coordinator.
+// timestampsQuery reads one row per worker of a channel. Only some joins have
+// a row in every setup: a single-threaded replica has no coordinator. The
+// server's clock is asked for in UTC: local time has an hour twice a year that
+// UNIX_TIMESTAMP cannot tell from the one before.
 const timestampsQuery = `SELECT c.CHANNEL_NAME AS channel,
-  UNIX_TIMESTAMP(NOW(6)) AS now_s,
+  TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) AS now_us,
   UNIX_TIMESTAMP(c.LAST_HEARTBEAT_TIMESTAMP) AS heartbeat_s,
   cc.HEARTBEAT_INTERVAL AS heartbeat_interval,
   c.LAST_QUEUED_TRANSACTION AS queued,
@@ -83,39 +97,78 @@ LEFT JOIN performance_schema.replication_applier_status_by_coordinator co USING 
 LEFT JOIN performance_schema.replication_applier_status_by_worker w USING (CHANNEL_NAME)
 WHERE c.CHANNEL_NAME = ?`
 
+// A transaction that is received and in nobody's hand is looked at again: it
+// is between two hands for a moment only, unless the applier has just begun.
+const (
+	looks     = 5
+	lookAgain = 20 * time.Millisecond
+)
+
 // timestamps measures by the commit times that travel with each transaction.
 // c is nil for a replication group's applier.
 func (m *measurer) timestamps(ctx context.Context, s *Sample, c *status.Channel) error {
-	rows, err := status.Query(ctx, m.q, timestampsQuery, s.Channel)
+	for look := 1; ; look++ {
+		t, why, err := m.readTimes(ctx, s.Channel, c)
+		if err != nil {
+			return err
+		}
+		if t == nil {
+			s.Lag, s.Detail = Unknown(MethodUnavailable), why
+			return nil
+		}
+		if !t.inNobodysHand() || look == looks {
+			t.judge(s)
+			return nil
+		}
+		if err := pause(ctx, lookAgain); err != nil {
+			return err
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// readTimes reads what performance_schema shows of a channel, nil and the
+// reason if it shows nothing.
+func (m *measurer) readTimes(ctx context.Context, channel string, c *status.Channel) (*channelTimes, string, error) {
+	rows, err := status.Query(ctx, m.q, timestampsQuery, channel)
 	switch {
 	case status.IsDenied(err):
-		s.Lag, s.Detail = Unknown(MethodUnavailable), "no privilege to read performance_schema.replication_*"
-		return nil
+		return nil, "no privilege to read performance_schema.replication_*", nil
 	case status.IsMissing(err) || err == nil && len(rows) == 0:
-		s.Lag, s.Detail = Unknown(MethodUnavailable), "the server has no commit timestamps in performance_schema"
-		return nil
+		return nil, "the server has no commit timestamps in performance_schema", nil
 	case err != nil:
-		return err
+		return nil, "", err
 	}
 	t, err := parseTimes(rows)
 	if err != nil {
-		return err
+		return nil, "", err
 	}
-	anonymous := c != nil && !c.AutoPosition && t.pending.IsEmpty()
 	t.counted = c == nil || c.AutoPosition || !t.pending.IsEmpty()
-	unapplied := false
-	if anonymous {
-		order, err := c.Exec.Compare(c.Read)
-		unapplied = err == nil && order < 0
+	if c == nil {
+		return &t, "", nil
 	}
-	t.judge(s, unapplied)
-	return nil
+	t.unapplied = !t.counted && behindFile(c)
+	age, known, err := m.receiverAge(ctx, channel)
+	if known {
+		t.started = t.now - stamp(age/time.Microsecond)
+	}
+	return &t, "", err
 }
 
 func parseTimes(rows []status.Row) (channelTimes, error) {
 	first := rows[0]
 	t := channelTimes{
-		now:        parseStamp(first.Text("now_s")),
+		now:        parseMicros(first.Text("now_us")),
 		heartbeat:  parseStamp(first.Text("heartbeat_s")),
 		lastQueued: parseTransaction(first, "queued"),
 		queueing:   parseTransaction(first, "queueing"),
@@ -146,17 +199,33 @@ func parseTransaction(row status.Row, prefix string) transaction {
 	}
 }
 
+// parseMicros reads whole microseconds.
+func parseMicros(text string) stamp {
+	micros, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return stamp(micros)
+}
+
 // parseStamp reads UNIX_TIMESTAMP's seconds with six decimals.
 func parseStamp(text string) stamp {
+	micros, _ := parseDecimal(text)
+	return stamp(micros)
+}
+
+// parseDecimal reads a number of seconds without a sign as microseconds; what
+// is finer than that is cut off.
+func parseDecimal(text string) (micros int64, ok bool) {
 	whole, fraction, _ := strings.Cut(text, ".")
-	seconds, err := strconv.ParseInt(whole, 10, 64)
-	if err != nil {
-		return 0
+	seconds, err := strconv.ParseUint(whole, 10, 63)
+	if err != nil || seconds > math.MaxInt64/2_000_000 {
+		return 0, false
 	}
 	fraction = (fraction + "000000")[:6]
-	micros, err := strconv.ParseInt(fraction, 10, 64)
+	rest, err := strconv.ParseUint(fraction, 10, 63)
 	if err != nil {
-		return 0
+		return 0, false
 	}
-	return stamp(seconds*1_000_000 + micros)
+	return int64(seconds)*1_000_000 + int64(rest), true
 }

@@ -108,6 +108,13 @@ func TestSeconds(t *testing.T) {
 		{"columns in another case and order", []statustest.Answer{mysql84,
 			changed("SHOW REPLICA STATUS", []any{"SECONDS_BEHIND_SOURCE", "5", "replica_sql_running", "Yes", "x", "y", "replica_io_running", "Yes"}, nil)}, seconds(5)},
 		{"MariaDB caught up", []statustest.Answer{mariadb1011, oldRow(), current}, seconds(0)},
+		{"the applier has not opened its first file", []statustest.Answer{mysql84, row("Relay_Source_Log_File", "", "Exec_Source_Log_Pos", "0")}, lag.Unknown(lag.Backlog)},
+		{"the source's log has got another name", []statustest.Answer{mysql84, row("Source_Log_File", "new.000001", "Read_Source_Log_Pos", "4")}, lag.Unknown(lag.Backlog)},
+		{"receiver just started", []statustest.Answer{mysql84, row(), receiverAge("0")}, lag.Unknown(lag.ReceiverStarting)},
+		{"receiver just started, MariaDB", []statustest.Answer{mariadb1011, oldRow(), current, receiverAge("1.9990")}, lag.Unknown(lag.ReceiverStarting)},
+		{"receiver just started, and late", []statustest.Answer{mysql84, row("Seconds_Behind_Source", "8"), receiverAge("0")}, seconds(8)},
+		{"receiver's age is hidden", []statustest.Answer{mariadb1011, oldRow(), current, receiverAge(nil)}, seconds(0)},
+		{"receiver's age is refused", []statustest.Answer{mysql84, row(), {Query: "AS age", Number: 1142}}, seconds(0)},
 		{"a version that only looks like MariaDB", []statustest.Answer{statustest.Version("26.10.0"), row("Seconds_Behind_Source", "2")}, seconds(2)},
 	}
 	for _, tt := range tests {
@@ -124,8 +131,16 @@ func TestSeconds(t *testing.T) {
 	}
 }
 
+// receiverAge is the answer for a receiver that has been running so long.
+func receiverAge(seconds any) statustest.Answer {
+	return statustest.Answer{Query: "AS age", Columns: []string{"age"}, Rows: [][]any{{seconds}}}
+}
+
+// measure puts the answers to a measurement; the receiver is an old one unless
+// they say otherwise.
 func measure(t *testing.T, o lag.Options, answers ...statustest.Answer) []lag.Sample {
 	t.Helper()
+	answers = append(answers, receiverAge("3600"))
 	samples, err := lag.Measure(context.Background(), statustest.Open(t, answers...), o)
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/status"
 	"github.com/mysqlrw/mysqlrw/waitpos"
 )
@@ -34,10 +35,14 @@ func (m *measurer) byWaiting(ctx context.Context, s *Sample, c *status.Channel) 
 				s.Behind = max64(s.Behind, p.Count)
 			}
 		}})
+	s.Receive, s.Apply = Unknown(NotMeasured), Unknown(NotMeasured)
+	if meaningless(err) {
+		s.Lag, s.Detail = Unknown(MethodUnavailable), err.Error()
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	s.Receive, s.Apply = Unknown(NotMeasured), Unknown(NotMeasured)
 	switch {
 	case result.Reached && result.AtOnce:
 		zero := uint64(0)
@@ -87,7 +92,24 @@ func (m *measurer) noSource(ctx context.Context, s *Sample, err error) error {
 		return context.Cause(ctx)
 	}
 	s.Lag, s.Detail = Unknown(SourceUnreachable), err.Error()
+	if meaningless(err) {
+		s.Lag = Unknown(MethodUnavailable)
+	}
 	return nil
+}
+
+// meaningless reports whether a source or a replica answered, and what was
+// asked has no meaning there.
+func meaningless(err error) bool {
+	for _, e := range []error{
+		waitpos.ErrFlavor, waitpos.ErrGTIDOff, waitpos.ErrNoPositions, waitpos.ErrChannel,
+		status.ErrIncomparable, status.ErrNoBinaryLog,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // sourcePosition returns what the source has now, as the method counts it.
@@ -97,7 +119,7 @@ func (m *measurer) sourcePosition(ctx context.Context, source status.Querier, me
 		return waitpos.Target{}, err
 	}
 	if identity.Flavor != m.identity.Flavor {
-		return waitpos.Target{}, errors.New("the source is of another flavor: their positions cannot be compared")
+		return waitpos.Target{}, fmt.Errorf("%w: the source is %s", waitpos.ErrFlavor, identity.Text)
 	}
 	if method == Position {
 		p, err := status.BinaryLog(ctx, source, identity.Flavor)
@@ -106,6 +128,28 @@ func (m *measurer) sourcePosition(ctx context.Context, source status.Querier, me
 		}
 		return waitpos.FilePosition(p)
 	}
+	if err := counts(ctx, source, identity.Flavor); err != nil {
+		return waitpos.Target{}, err
+	}
 	v, err := status.Sendable(ctx, source, identity.Flavor)
 	return waitpos.GTIDs(v), err
+}
+
+// counts returns an error if a source does not give every new transaction a
+// GTID: its position would stand still, and everyone would seem to have it.
+func counts(ctx context.Context, source status.Querier, f flavor.Flavor) error {
+	query, reason := "SELECT @@GLOBAL.gtid_mode AS v", waitpos.ErrGTIDOff
+	if f == flavor.MariaDB {
+		query, reason = "SELECT @@GLOBAL.log_bin AS v", status.ErrNoBinaryLog
+	}
+	row, err := status.QueryRow(ctx, source, query)
+	if err != nil {
+		return fmt.Errorf("read the source's GTID mode: %w", err)
+	}
+	switch row.Text("v") {
+	case "0", "OFF", "OFF_PERMISSIVE":
+		return reason
+	default:
+		return nil
+	}
 }

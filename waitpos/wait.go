@@ -48,66 +48,53 @@ type Result struct {
 	Detail  string // what the server said about the reason, such as the applier's error
 }
 
-// slice is the longest single wait on a server: an applier that stops is
-// noticed after at most this long.
-const slice = 500 * time.Millisecond
+// longest is the longest single wait on a server that knows fractions of a
+// second: an applier that stops is noticed after at most this long.
+const longest = 500 * time.Millisecond
 
 // grace is how long any answer may take, and how much longer than its slice a
 // wait may, before the connection counts as dead.
 const grace = 5 * time.Second
 
+// rest is the shortest time between two looks. A wait function that answers at
+// once although the position is not reached must not turn into a busy loop.
+const rest = 20 * time.Millisecond
+
+// errNoAnswer is what a server gets that accepts statements and stays silent.
+var errNoAnswer = fmt.Errorf("the server has not answered within %s", grace)
+
 // Wait blocks until the server has applied the target, the timeout has
 // passed, it is clear that the target cannot arrive, or ctx ends. It uses one
 // connection of db, and a second one to end the wait on the server when ctx
-// ends; so db must allow two.
+// ends. If db allows only one, that connection is dropped instead, and the
+// server notices at the end of the slice, within a second.
 //
 // An error means that the server could not be asked, or that the target has
-// no meaning there (ErrFlavor, ErrGTIDOff, ErrNoPositions, ErrChannel); of the
-// result only Waited means something then.
+// no meaning there (ErrFlavor, ErrGTIDOff, ErrNoPositions, ErrChannel,
+// status.ErrIncomparable); of the result only Waited means something then. The
+// end of ctx is returned as its cause. The connection goes back to db with its
+// statement time limit lifted.
 func Wait(ctx context.Context, db *sql.DB, t Target, o Options) (Result, error) {
-	began := time.Now()
-	result, err := wait(ctx, db, t, o, began)
-	if err != nil {
-		result = Result{Waited: time.Since(began)}
+	w := &waiter{db: db, target: t, options: o, began: time.Now()}
+	result, err := w.wait(ctx)
+	if err == nil {
+		return result, nil
 	}
-	return result, err
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return Result{Waited: time.Since(w.began)}, err
 }
 
-func wait(ctx context.Context, db *sql.DB, t Target, o Options, began time.Time) (Result, error) {
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return Result{}, err
+// bounded runs a step that a living server does at once.
+func bounded(ctx context.Context, step func(context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	err := step(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return errNoAnswer
 	}
-	defer conn.Close()
-	w := &waiter{db: db, conn: conn, target: t, options: o}
-	if err := w.prepare(ctx); err != nil {
-		return Result{}, err
-	}
-	for first := true; ; first = false {
-		look, err := w.examine(ctx)
-		if err != nil {
-			return Result{}, err
-		}
-		waited := time.Since(began)
-		result := Result{
-			Reached: look.reached, AtOnce: look.reached && first, Waited: waited,
-			Missing: look.missing, Count: look.count, Reason: look.reason, Detail: look.detail,
-		}
-		if look.reached || look.reason != NoReason {
-			return result, nil
-		}
-		left := o.Timeout - waited
-		if left <= 0 {
-			result.Reason = Timeout
-			return result, nil
-		}
-		if o.Progress != nil {
-			o.Progress(Progress{waited, look.missing, look.count})
-		}
-		if err := w.sleep(ctx, left); err != nil {
-			return Result{}, err
-		}
-	}
+	return err
 }
 
 // waiter is one wait on one server.
@@ -116,23 +103,58 @@ type waiter struct {
 	conn    *sql.Conn
 	target  Target
 	options Options
+	began   time.Time
 
 	identity     flavor.Server
-	id           uint64 // of conn, for KILL QUERY
+	self         connection
 	wholeSeconds bool   // the server's wait function knows no fractions
 	group        bool   // a group replication member: applies without a channel
 	channel      string // of a file position
 }
 
+// wait looks, and waits on the server between two looks.
+func (w *waiter) wait(ctx context.Context) (_ Result, err error) {
+	if w.conn, err = w.db.Conn(ctx); err != nil {
+		return Result{}, err
+	}
+	defer w.conn.Close()
+	if err := bounded(ctx, w.prepare); err != nil {
+		return Result{}, err
+	}
+	for first := true; ; first = false {
+		var l look
+		if err := bounded(ctx, func(ctx context.Context) (err error) { l, err = w.examine(ctx); return err }); err != nil {
+			return Result{}, err
+		}
+		waited := time.Since(w.began)
+		result := Result{
+			Reached: l.reached, AtOnce: l.reached && first, Waited: waited,
+			Missing: l.missing, Count: l.count, Reason: l.reason, Detail: l.detail,
+		}
+		if l.reached || l.reason != NoReason {
+			return result, nil
+		}
+		left := w.options.Timeout - waited
+		if left <= 0 {
+			result.Reason = Timeout
+			return result, nil
+		}
+		if w.options.Progress != nil {
+			w.options.Progress(Progress{waited, l.missing, l.count})
+		}
+		if err := w.sleep(ctx, l, left); err != nil {
+			return Result{}, err
+		}
+	}
+}
+
 // prepare learns what is waited on, and makes sure that the target means
 // something there.
 func (w *waiter) prepare(ctx context.Context) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, grace)
-	defer cancel()
 	if w.identity, err = status.Identify(ctx, w.conn); err != nil {
 		return err
 	}
-	if w.id, err = status.ConnectionID(ctx, w.conn); err != nil {
+	if w.self, err = whoami(ctx, w.conn); err != nil {
 		return err
 	}
 	// MySQL 5.7 and early 8.0 cut fractions off, and MariaDB's MASTER_POS_WAIT
@@ -163,11 +185,11 @@ func (w *waiter) prepareGTIDs(ctx context.Context) error {
 	if w.identity.Flavor == flavor.MariaDB {
 		return nil
 	}
-	rows, err := status.Query(ctx, w.conn, "SELECT @@GLOBAL.gtid_mode AS mode")
+	row, err := status.QueryRow(ctx, w.conn, "SELECT @@GLOBAL.gtid_mode AS mode")
 	if err != nil {
 		return err
 	}
-	if mode := rows[0].Text("mode"); mode == "OFF" {
+	if row.Text("mode") == "OFF" {
 		return ErrGTIDOff
 	}
 	role, err := status.GroupRole(ctx, w.conn, w.identity.Flavor)
@@ -201,28 +223,46 @@ func (w *waiter) prepareFile(ctx context.Context) error {
 
 // sleep waits on the server for a slice of what is left, and returns early if
 // the target is reached. What the server answers is not looked at.
-func (w *waiter) sleep(ctx context.Context, left time.Duration) error {
-	d := min(left, slice)
-	if w.wholeSeconds {
-		if left < time.Second {
-			return pause(ctx, min(left, 50*time.Millisecond))
-		}
-		d = time.Second
+func (w *waiter) sleep(ctx context.Context, l look, left time.Duration) error {
+	began := time.Now()
+	d := w.slice(left)
+	if d == 0 {
+		return pause(ctx, min(left, 2*rest))
 	}
-	statements, args := w.waitStatement(d)
-	return w.interruptible(ctx, d+grace, func(ctx context.Context) error {
+	statements, args := w.waitStatement(l, d)
+	err := w.interruptible(ctx, d+grace, func(ctx context.Context) error {
 		_, err := status.Ladder(ctx, w.conn, statements, args...)
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	return pause(ctx, min(rest, left)-time.Since(began))
 }
 
-// waitStatement returns the server's wait function in its spellings. Seconds
-// go over as a decimal; the channel is named only if there is a name, since a
-// NULL one makes MySQL keep a lock.
-func (w *waiter) waitStatement(d time.Duration) (statements []string, args []any) {
+// slice returns how long to wait on the server, 0 for not there: what would
+// reach it as 0 seconds means forever.
+func (w *waiter) slice(left time.Duration) time.Duration {
+	switch {
+	case w.wholeSeconds && left >= time.Second:
+		return time.Second
+	case !w.wholeSeconds && left >= rest:
+		return min(left, longest)
+	default:
+		return 0
+	}
+}
+
+// waitStatement returns the server's wait function in its spellings. Only what
+// is missing is waited for: what a MariaDB server wrote itself is applied there
+// and still never reaches the position that its function looks at.
+//
+// Seconds go over as a decimal; the channel is named only if there is a name,
+// since a NULL one makes MySQL keep a lock.
+func (w *waiter) waitStatement(l look, d time.Duration) (statements []string, args []any) {
 	seconds := fmt.Sprintf("%.3f", d.Seconds())
 	if w.target.file.IsZero() {
-		return []string{"SELECT " + flavor.GTIDWait(w.identity.Flavor)}, []any{w.target.gtids.String(), seconds}
+		return []string{"SELECT " + flavor.GTIDWait(w.identity.Flavor)}, []any{l.gtids.String(), seconds}
 	}
 	args = []any{w.target.file.File, w.target.file.Offset, seconds}
 	if w.channel != "" {
@@ -243,27 +283,4 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// interruptible runs a statement that blocks on the server. When ctx ends,
-// the statement is killed there, so that nothing is left running; only if
-// that does not help is the connection dropped.
-func (w *waiter) interruptible(ctx context.Context, limit time.Duration, run func(context.Context) error) error {
-	queryCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
-	defer cancel()
-	killed := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(killed)
-		killCtx, done := context.WithTimeout(queryCtx, time.Second)
-		defer done()
-		if _, err := w.db.ExecContext(killCtx, fmt.Sprintf("KILL QUERY %d", w.id)); err != nil {
-			cancel()
-		}
-	})
-	err := run(queryCtx)
-	if !stop() {
-		<-killed
-		return context.Cause(ctx)
-	}
-	return err
 }

@@ -35,7 +35,7 @@ func ChangeSource(f Flavor, c SourceChange) string {
 	word, retries, end := "SOURCE_", ", SOURCE_RETRY_COUNT = 86400", ""
 	head := "CHANGE REPLICATION SOURCE TO "
 	if c.Channel != "" {
-		end = " FOR CHANNEL " + quote(c.Channel)
+		end = " FOR CHANNEL " + Quote(c.Channel)
 	}
 	if f == MariaDB {
 		word, retries, end = "MASTER_", "", ""
@@ -43,7 +43,7 @@ func ChangeSource(f Flavor, c SourceChange) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s%sHOST = %s, %sPORT = %d, %sUSER = %s, %sPASSWORD = %s, %sCONNECT_RETRY = 1%s",
-		head, word, quote(c.Host), word, c.Port, word, quote(c.User), word, quote(c.Password), word, retries)
+		head, word, Quote(c.Host), word, c.Port, word, Quote(c.User), word, Quote(c.Password), word, retries)
 	if c.Heartbeat > 0 {
 		period := strconv.FormatFloat(c.Heartbeat.Seconds(), 'f', 3, 64)
 		fmt.Fprintf(&b, ", %sHEARTBEAT_PERIOD = %s", word, period)
@@ -65,12 +65,12 @@ func startingPoint(f Flavor, c SourceChange) string {
 		return ", MASTER_USE_GTID = slave_pos"
 	case f == MariaDB:
 		return fmt.Sprintf(", MASTER_LOG_FILE = %s, MASTER_LOG_POS = %d, MASTER_USE_GTID = no",
-			quote(c.File), c.Position)
+			Quote(c.File), c.Position)
 	case c.GTID:
 		return ", SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1"
 	default:
 		return fmt.Sprintf(", SOURCE_LOG_FILE = %s, SOURCE_LOG_POS = %d"+
-			", SOURCE_AUTO_POSITION = 0, GET_SOURCE_PUBLIC_KEY = 1", quote(c.File), c.Position)
+			", SOURCE_AUTO_POSITION = 0, GET_SOURCE_PUBLIC_KEY = 1", Quote(c.File), c.Position)
 	}
 }
 
@@ -124,7 +124,7 @@ func connection(channel string) string {
 	if channel == "" {
 		return ""
 	}
-	return " " + quote(channel)
+	return " " + Quote(channel)
 }
 
 // forChannel puts a channel's name where MySQL has it, at the end.
@@ -132,7 +132,7 @@ func forChannel(channel string) string {
 	if channel == "" {
 		return ""
 	}
-	return " FOR CHANNEL " + quote(channel)
+	return " FOR CHANNEL " + Quote(channel)
 }
 
 // GrantReplication returns the statement that lets an account, given as the
@@ -190,9 +190,9 @@ func ReplicaVariables(f Flavor) (logUpdates, netTimeout string) {
 	return "log_replica_updates", "replica_net_timeout"
 }
 
-// quote returns s as a string literal. Backslashes are doubled, so the text
+// Quote returns s as a string literal. Backslashes are doubled, so the text
 // means the same in every sql_mode that a new connection of ours can have
 // except NO_BACKSLASH_ESCAPES.
-func quote(s string) string {
+func Quote(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(s) + "'"
 }

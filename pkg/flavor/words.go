@@ -56,6 +56,18 @@ func GTIDWait(f Flavor) string {
 	return "WAIT_FOR_EXECUTED_GTID_SET(?, ?)"
 }
 
+// ReceiverAge returns the query for the seconds, as the column age, that a
+// channel's receiver has been running. On MySQL the channel's name is its
+// argument; MariaDB does not tell whose thread is whose, and there it is the
+// age of the youngest receiver. NULL or no row is a receiver that is not shown.
+func ReceiverAge(f Flavor) string {
+	if f == MariaDB {
+		return "SELECT MIN(TIME_MS) / 1000 AS age FROM information_schema.PROCESSLIST WHERE COMMAND = 'Slave_IO'"
+	}
+	return "SELECT t.PROCESSLIST_TIME AS age FROM performance_schema.replication_connection_status c" +
+		" JOIN performance_schema.threads t USING (THREAD_ID) WHERE c.CHANNEL_NAME = ?"
+}
+
 // Column returns the name by which this project knows a column of a
 // replication statement: the newest MySQL spelling, whatever the server and
 // the case used. A name without a newer spelling is returned as it is.
@@ -93,7 +105,7 @@ func columnException(lower string) (string, bool) {
 		return "Relay_Source_Log_File", true
 	case "get_master_public_key", "get_source_public_key":
 		return "Get_Source_public_key", true
-	case "master_server_id", "source_server_id", "source_id":
+	case "master_server_id", "source_server_id", "master_id", "source_id":
 		return "Source_Server_Id", true
 	case "master_uuid", "source_uuid":
 		return "Source_UUID", true
@@ -115,19 +127,6 @@ func cutPrefixFold(s, prefix string) (rest string, ok bool) {
 		return s, false
 	}
 	return s[len(prefix):], true
-}
-
-// Value returns the newest spelling of a word inside a replication column,
-// such as the "Master" of Until_Condition.
-func Value(text string) string {
-	switch text {
-	case "Master":
-		return "Source"
-	case "Slave_Pos":
-		return "Replica_Pos"
-	default:
-		return text
-	}
 }
 
 // Side is one end of semi-synchronous replication.

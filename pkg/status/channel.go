@@ -164,6 +164,7 @@ type Channel struct {
 	UsingGTID      bool           // MariaDB: the connection uses GTIDs
 	ReceiverGTID   gtid.DomainPos // MariaDB: Gtid_IO_Pos
 	IgnoredDomains []uint32       // MariaDB: domains that this connection filters out
+	OnlyDomains    []uint32       // MariaDB: the only domains that this connection lets through; none means all
 
 	HeartbeatPeriod time.Duration // MariaDB: Slave_heartbeat_period; 0 if the row does not tell
 
@@ -220,17 +221,25 @@ func parseChannel(row Row) (Channel, error) {
 	if seconds, err := strconv.ParseFloat(row.Text("Replica_heartbeat_period"), 64); err == nil {
 		c.HeartbeatPeriod = time.Duration(seconds * float64(time.Second))
 	}
-	for _, d := range strings.FieldsFunc(row.Text("Replicate_Ignore_Domain_Ids"), isListSeparator) {
-		if id, err := strconv.ParseUint(d, 10, 32); err == nil {
-			c.IgnoredDomains = append(c.IgnoredDomains, uint32(id))
-		}
-	}
+	c.IgnoredDomains = parseIDs(row.Text("Replicate_Ignore_Domain_Ids"))
+	c.OnlyDomains = parseIDs(row.Text("Replicate_Do_Domain_Ids"))
 	var err error
 	if c.Retrieved, err = gtid.Parse(row.Text("Retrieved_Gtid_Set")); err != nil {
 		return c, err
 	}
 	c.ReceiverGTID, err = gtid.ParseDomainPos(row.Text("Gtid_IO_Pos"))
 	return c, err
+}
+
+// parseIDs reads a list of domains, "1, 7" as the server writes it.
+func parseIDs(text string) []uint32 {
+	var ids []uint32
+	for _, field := range strings.FieldsFunc(text, isListSeparator) {
+		if id, err := strconv.ParseUint(field, 10, 32); err == nil {
+			ids = append(ids, uint32(id))
+		}
+	}
+	return ids
 }
 
 func isListSeparator(r rune) bool { return r == ',' || r == ' ' || r == '(' || r == ')' }

@@ -29,6 +29,8 @@ const (
 	errNoSuchDatabase  = 1049 // ER_BAD_DB_ERROR: the table's database is not there either
 	errUnknownTable    = 1109 // ER_UNKNOWN_TABLE: information_schema's word for it
 	errTableAccess     = 1142 // ER_TABLEACCESS_DENIED_ERROR
+	errColumnAccess    = 1143 // ER_COLUMNACCESS_DENIED_ERROR
+	errRoutineAccess   = 1370 // ER_PROCACCESS_DENIED_ERROR: the same, for who may not run the stored functions there
 	errSpecificAccess  = 1227 // ER_SPECIFIC_ACCESS_DENIED_ERROR
 	errNoBinaryLogging = 1381 // ER_NO_BINARY_LOGGING
 )
@@ -48,7 +50,9 @@ func HasNumber(err error, numbers ...uint16) bool {
 }
 
 // IsDenied reports whether the server refused for lack of a privilege.
-func IsDenied(err error) bool { return HasNumber(err, errTableAccess, errSpecificAccess) }
+func IsDenied(err error) bool {
+	return HasNumber(err, errTableAccess, errColumnAccess, errSpecificAccess)
+}
 
 // PrivilegeError is a server's refusal to show a thing, with what the account
 // needs for it. It unwraps to the server's error.
@@ -70,10 +74,11 @@ func needs(need flavor.Need, what string, err error) error {
 	return fmt.Errorf("read %s: %w", what, err)
 }
 
-// IsMissing reports whether the server does not have the table, column or
-// variable that was asked for, or does not know the statement at all.
+// IsMissing reports whether the server does not have the table, column,
+// variable or function that was asked for, or does not know the statement.
 func IsMissing(err error) bool {
-	return HasNumber(err, errParse, errUnknownVariable, errBadField, errNoSuchTable, errNoSuchDatabase, errUnknownTable)
+	return HasNumber(err, errParse, errUnknownVariable, errBadField, errNoSuchTable, errNoSuchDatabase, errUnknownTable,
+		errNoFunction)
 }
 
 // Field is one column of a row. A NULL is a Value of nil and never "".
@@ -141,6 +146,22 @@ func Query(ctx context.Context, q Querier, query string, args ...any) ([]Row, er
 	return all, rows.Err()
 }
 
+// ErrRows is returned for an answer that does not have the one row that it
+// must have. No server gives one; what pretends to be a server may.
+var ErrRows = errors.New("the answer does not have one row")
+
+// QueryRow runs a statement that returns one row.
+func QueryRow(ctx context.Context, q Querier, query string, args ...any) (Row, error) {
+	rows, err := Query(ctx, q, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) != 1 {
+		return nil, fmt.Errorf("%w but %d: %.60s", ErrRows, len(rows), query)
+	}
+	return rows[0], nil
+}
+
 // Ladder runs the first statement that the server understands: only the error
 // for an unknown statement or function leads to the next one, every other
 // error is the answer.
@@ -149,7 +170,7 @@ func Ladder(ctx context.Context, q Querier, statements []string, args ...any) ([
 	for _, s := range statements {
 		var rows []Row
 		rows, err = Query(ctx, q, s, args...)
-		if err == nil || !HasNumber(err, errParse, errNoFunction, errNoDatabase) {
+		if err == nil || !HasNumber(err, errParse, errNoFunction, errNoDatabase, errRoutineAccess) {
 			return rows, err
 		}
 	}

@@ -17,7 +17,8 @@ import (
 // server alone.
 type Role uint8
 
-// The roles. A group replication member has the role of its member state.
+// The roles. A group replication member has the role of its member state. The
+// role is unknown to an account that may not see the channels.
 const (
 	RoleUnknown  Role = iota
 	Primary           // no channel, takes writes
@@ -48,6 +49,7 @@ func (r Role) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 // Downstream is a replica that is connected to a server, as that server lists it.
 type Downstream struct {
 	ServerID uint32
+	UUID     string // "" on MariaDB
 	Host     string // its report_host; "" if it does not report one
 	Port     int
 }
@@ -86,6 +88,8 @@ func (s *Server) Role() Role {
 		return Intermediate
 	case len(s.Channels) > 0 || s.Group == "SECONDARY":
 		return Replica
+	case slices.Contains(s.Denied, flavor.ReadReplicaStatus):
+		return RoleUnknown
 	case !s.ReadOnly:
 		return Primary
 	default:
@@ -95,11 +99,11 @@ func (s *Server) Role() Role {
 
 // Identify asks a server for its version.
 func Identify(ctx context.Context, q Querier) (flavor.Server, error) {
-	rows, err := Query(ctx, q, "SELECT VERSION() AS version")
+	row, err := QueryRow(ctx, q, "SELECT VERSION() AS version")
 	if err != nil {
-		return flavor.Server{}, err
+		return flavor.Server{}, fmt.Errorf("read version: %w", err)
 	}
-	return flavor.Parse(rows[0].Text("version")), nil
+	return flavor.Parse(row.Text("version")), nil
 }
 
 // Read reads the whole record. Missing privileges for parts of it are listed
@@ -130,22 +134,21 @@ func (s *Server) denied(err error, need flavor.Need) error {
 }
 
 func (s *Server) readVariables(ctx context.Context, q Querier) error {
-	rows, err := Query(ctx, q, "SELECT @@hostname AS hostname, @@port AS port, @@server_id AS id, @@GLOBAL.read_only AS ro")
+	row, err := QueryRow(ctx, q, "SELECT @@hostname AS hostname, @@port AS port, @@server_id AS id, @@GLOBAL.read_only AS ro")
 	if err != nil {
 		return fmt.Errorf("read variables: %w", err)
 	}
-	row := rows[0]
 	s.Hostname, s.Port = row.Text("hostname"), int(row.number("port"))
 	s.ServerID, s.ReadOnly = uint32(row.number("id")), isOn(row.Text("ro"))
 	if s.Flavor == flavor.MariaDB {
 		return nil
 	}
-	rows, err = Query(ctx, q, "SELECT @@server_uuid AS uuid, @@GLOBAL.super_read_only AS sro, @@GLOBAL.gtid_mode AS gtid_mode")
+	row, err = QueryRow(ctx, q, "SELECT @@server_uuid AS uuid, @@GLOBAL.super_read_only AS sro, @@GLOBAL.gtid_mode AS gtid_mode")
 	if err != nil {
 		return fmt.Errorf("read variables: %w", err)
 	}
-	superReadOnly := isOn(rows[0].Text("sro"))
-	s.UUID, s.SuperReadOnly, s.GTIDMode = rows[0].Text("uuid"), &superReadOnly, rows[0].Text("gtid_mode")
+	superReadOnly := isOn(row.Text("sro"))
+	s.UUID, s.SuperReadOnly, s.GTIDMode = row.Text("uuid"), &superReadOnly, row.Text("gtid_mode")
 	return nil
 }
 
@@ -193,11 +196,11 @@ func Purged(ctx context.Context, q Querier, f flavor.Flavor) (gtid.Value, error)
 }
 
 func readValue(ctx context.Context, q Querier, f flavor.Flavor, variable string) (gtid.Value, error) {
-	rows, err := Query(ctx, q, "SELECT @@GLOBAL."+variable+" AS v")
+	row, err := QueryRow(ctx, q, "SELECT @@GLOBAL."+variable+" AS v")
 	if err != nil {
 		return gtid.Value{}, fmt.Errorf("read %s: %w", variable, err)
 	}
-	v, err := parseValue(f, rows[0].Text("v"))
+	v, err := parseValue(f, row.Text("v"))
 	if err != nil {
 		return gtid.Value{}, fmt.Errorf("read %s: %w", variable, err)
 	}
@@ -248,6 +251,7 @@ func (s *Server) readReplicas(ctx context.Context, q Querier) error {
 	for _, row := range rows {
 		s.Replicas = append(s.Replicas, Downstream{
 			ServerID: uint32(row.number("Server_id")),
+			UUID:     row.Text("Replica_UUID"),
 			Host:     row.Text("Host"),
 			Port:     int(row.number("Port")),
 		})
@@ -298,9 +302,9 @@ func GroupRole(ctx context.Context, q Querier, f flavor.Flavor) (string, error) 
 }
 
 // GTIDOnly reports whether a MySQL channel keeps no binary log positions
-// (GTID_ONLY = 1, from 8.0.27). Without the privilege to see it, it does.
+// (GTID_ONLY = 1, from 8.0.27). It is false for an account that may not see it.
 func GTIDOnly(ctx context.Context, q Querier, channel string) (bool, error) {
-	rows, err := Query(ctx, q, "SELECT GTID_ONLY AS v FROM performance_schema.replication_applier_configuration"+
+	rows, err := Query(ctx, q, "SELECT GTID_ONLY AS v FROM performance_schema.replication_connection_configuration"+
 		" WHERE CHANNEL_NAME = ?", channel)
 	if IsMissing(err) || IsDenied(err) {
 		return false, nil
@@ -308,30 +312,28 @@ func GTIDOnly(ctx context.Context, q Querier, channel string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("read channel configuration: %w", err)
 	}
-	return len(rows) > 0 && (isOn(rows[0].Text("v")) && !strings.EqualFold(rows[0].Text("v"), "NO")), nil
+	return len(rows) > 0 && rows[0].Text("v") == "1", nil
 }
 
 // Account returns the account that a connection is authenticated as, quoted
 // as GRANT wants it.
 func Account(ctx context.Context, q Querier) (string, error) {
-	rows, err := Query(ctx, q, "SELECT CURRENT_USER() AS account")
+	row, err := QueryRow(ctx, q, "SELECT CURRENT_USER() AS account")
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("read account: %w", err)
 	}
-	user, host := rows[0].Text("account"), ""
+	user, host := row.Text("account"), ""
 	if at := strings.LastIndexByte(user, '@'); at >= 0 {
 		user, host = user[:at], user[at+1:]
 	}
-	return quote(user) + "@" + quote(host), nil
+	return flavor.Quote(user) + "@" + flavor.Quote(host), nil
 }
-
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // ConnectionID returns the id by which the server knows this connection.
 func ConnectionID(ctx context.Context, q Querier) (uint64, error) {
-	rows, err := Query(ctx, q, "SELECT CONNECTION_ID() AS id")
+	row, err := QueryRow(ctx, q, "SELECT CONNECTION_ID() AS id")
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("read connection id: %w", err)
 	}
-	return strconv.ParseUint(rows[0].Text("id"), 10, 64)
+	return strconv.ParseUint(row.Text("id"), 10, 64)
 }

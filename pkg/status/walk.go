@@ -3,6 +3,7 @@ package status
 import (
 	"context"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,15 +24,17 @@ type Opener func(ctx context.Context, address string) (Querier, func(), error)
 
 // Walk reads the servers at the start addresses, and from each one its sources
 // and its replicas, until no new server appears. It returns the nodes that
-// have no source among them, which are the roots of the tree; a ring has none,
-// and then the first start is the root.
+// have no source among them, which are the roots of the trees; of a ring,
+// which has none, the server that was found first.
 //
 // A server that is known by two addresses is one node: it is recognised by its
 // UUID, or on MariaDB by its server_id, host name and port. A server that
-// cannot be read within limit is a node with an error. Replicas that do not report their
-// host (report_host) cannot be found from their source.
+// cannot be read within limit is a node with an error, unless it is a replica
+// whose source lists it under an address that does not work here and that was
+// found by another one. Replicas that do not report their host (report_host)
+// cannot be found from their source.
 func Walk(ctx context.Context, start []string, limit time.Duration, open Opener) []*Node {
-	w := &walker{open: open, limit: limit, byAddress: map[string]*Node{}, byIdentity: map[string]*Node{}}
+	w := &walker{open: open, limit: limit, start: start, byAddress: map[string]*Node{}, byIdentity: map[string]*Node{}}
 	queue := append([]string{}, start...)
 	for len(queue) > 0 && ctx.Err() == nil {
 		address := queue[0]
@@ -47,6 +50,7 @@ func Walk(ctx context.Context, start []string, limit time.Duration, open Opener)
 type walker struct {
 	open       Opener
 	limit      time.Duration
+	start      []string
 	byAddress  map[string]*Node
 	byIdentity map[string]*Node
 	nodes      []*Node
@@ -117,24 +121,62 @@ func (w *walker) connect() {
 				source.Replicas = append(source.Replicas, n)
 			}
 		}
+	}
+	known := map[*Node]bool{} // nodes that are another one's second address
+	for _, n := range w.nodes {
+		if n.Server == nil {
+			continue
+		}
 		for _, d := range n.Server.Replicas {
-			if r := w.byAddress[d.address()]; r != nil && r.Err != nil {
+			r := w.byAddress[d.address()]
+			switch {
+			case r == nil || r.Err == nil:
+			case n.lists(d) && !slices.Contains(w.start, r.Address):
+				known[r] = true
+			default:
 				n.Replicas = append(n.Replicas, r)
 				r.Sources = append(r.Sources, n)
 			}
 		}
 	}
+	w.nodes = slices.DeleteFunc(w.nodes, func(n *Node) bool { return known[n] && len(n.Sources) == 0 })
+}
+
+// lists reports whether one of n's replicas that could be read is the one that
+// n lists as d.
+func (n *Node) lists(d Downstream) bool {
+	return slices.ContainsFunc(n.Replicas, func(r *Node) bool {
+		return r.Server != nil && r.Server.ServerID == d.ServerID && r.Server.UUID == d.UUID
+	})
 }
 
 func (w *walker) roots() []*Node {
 	var roots []*Node
+	seen := map[*Node]bool{}
+	take := func(n *Node) {
+		roots = append(roots, n)
+		n.mark(seen)
+	}
 	for _, n := range w.nodes {
 		if len(n.Sources) == 0 {
-			roots = append(roots, n)
+			take(n)
 		}
 	}
-	if len(roots) == 0 && len(w.nodes) > 0 {
-		roots = w.nodes[:1]
+	for _, n := range w.nodes {
+		if !seen[n] {
+			take(n)
+		}
 	}
 	return roots
+}
+
+// mark adds n and everything below it.
+func (n *Node) mark(seen map[*Node]bool) {
+	if seen[n] {
+		return
+	}
+	seen[n] = true
+	for _, r := range n.Replicas {
+		r.mark(seen)
+	}
 }

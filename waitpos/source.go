@@ -1,0 +1,65 @@
+package waitpos
+
+import (
+	"context"
+
+	"github.com/mysqlrw/mysqlrw/pkg/flavor"
+	"github.com/mysqlrw/mysqlrw/pkg/gtid"
+	"github.com/mysqlrw/mysqlrw/pkg/status"
+)
+
+// SourceState is what a source has, in order to tell what can never arrive. It
+// is used for replicas whose channels all read from that source itself: others
+// may get from elsewhere what it does not have.
+type SourceState struct {
+	Flavor   flavor.Flavor
+	UUID     string     // MySQL: the source's own
+	Executed gtid.Value // what it can send, or could before it was purged
+	Purged   gtid.Value // what it cannot send any more; empty on MariaDB
+	Chained  bool       // it is itself a replica or a group member: it may get more
+}
+
+// ReadSource reads the state of a source.
+func ReadSource(ctx context.Context, q status.Querier) (*SourceState, error) {
+	s, err := status.Read(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	state := &SourceState{Flavor: s.Flavor, UUID: s.UUID, Executed: s.Executed, Purged: s.Purged}
+	// Who may not see the channels cannot say that there is none.
+	state.Chained = s.Role() == status.RoleUnknown || len(s.Channels) > 0 || s.Group != ""
+	if s.Flavor == flavor.MariaDB {
+		state.Executed, err = status.Sendable(ctx, q, s.Flavor)
+	}
+	return state, err
+}
+
+// judge tells whether the source will ever send what is missing. What its own
+// UUID has not written yet it may still write; on MariaDB the same holds for
+// every domain.
+func (s *SourceState) judge(l *look) (Reason, string) {
+	missing, ok := l.gtids.Set()
+	if !ok || s.UUID == "" {
+		return NoReason, ""
+	}
+	for i := range l.channels {
+		if l.channels[i].SourceUUID != s.UUID {
+			return NoReason, ""
+		}
+	}
+	executed, _ := s.Executed.Set()
+	if own, err := gtid.ParseUUID(s.UUID); err == nil && !s.Chained {
+		if errant := missing.Subtract(executed).Without(own); !errant.IsEmpty() {
+			return Errant, "the source does not have " + errant.String()
+		}
+	}
+	purged, _ := s.Purged.Set()
+	lost := missing.Intersect(purged)
+	for i := range l.channels {
+		lost = lost.Subtract(l.channels[i].Retrieved)
+	}
+	if !lost.IsEmpty() {
+		return Purged, "the source has purged " + lost.String()
+	}
+	return NoReason, ""
+}
