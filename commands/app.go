@@ -71,7 +71,8 @@ func run(ctx context.Context, env *environment) int {
 	err = app.RunContext(ctx, append([]string{app.Name}, inv.argv...))
 	var coded *codeError
 	if err != nil && !errors.As(err, &coded) && !actionRan(err) {
-		err = usagef("%w", err)
+		// The cli package writes every flag with one dash.
+		err = usagef("%s", strings.Replace(err.Error(), " for flag -", " for flag --", 1))
 	}
 	code := report(ctx, env.stderr, name, err)
 	if err != nil && errors.As(err, &coded) && coded.err != nil {

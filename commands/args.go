@@ -104,6 +104,9 @@ func (inv *invocation) sortFlags(words []string) (flags, positional []string, er
 func (inv *invocation) longFlag(word, next string, hasNext bool) (out []string, usedNext bool, err error) {
 	name, value, hasValue := strings.Cut(word[2:], "=")
 	flag := findFlag(inv.cmd.Flags, strings.ReplaceAll(name, "_", "-"))
+	if rest, joined := strings.CutPrefix(name, passwordFlag); flag == nil && joined && rest != "" {
+		return nil, false, usagef("unknown flag that begins with --%s: a password is written behind a =", passwordFlag)
+	}
 	if flag == nil || len(name) < 2 {
 		return nil, false, inv.unknownFlag("--"+name, name)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +18,9 @@ func testApp() *cli.App {
 		getenv: func(string) string { return "" }, now: time.Now,
 	})
 }
+
+// sharedApp is one testApp for all: parsing changes nothing in it.
+var sharedApp = sync.OnceValue(testApp)
 
 func TestParseArgs(t *testing.T) {
 	t.Parallel()

@@ -53,9 +53,13 @@ func explain(ctx context.Context, stderr io.Writer, command string, s server, er
 	fmt.Fprintf(stderr, "%s: %s\n", command, (&serverError{s.name, withGrant(ctx, s, err)}).Error())
 }
 
-// explainDenied says which grants would complete a record.
+// explainDenied says which grants would complete a record. Its replicas are
+// part of the record only as far as they make a replica an intermediate one.
 func explainDenied(ctx context.Context, stderr io.Writer, command string, s server, record *status.Server) {
 	for _, need := range record.Denied {
+		if need == flavor.ListReplicas && len(record.Channels) == 0 {
+			continue
+		}
 		if grant := grantFor(ctx, s, need); grant != "" {
 			fmt.Fprintf(stderr, "%s: %s: not shown for lack of a privilege: %s\n", command, s.name, grant)
 		}

@@ -283,8 +283,12 @@ func sandboxDocument(info sandbox.Info) document {
 			state = cell{text: "down", tone: badTone}
 		}
 		d.rows = append(d.rows, []cell{
-			{text: s.Name}, {text: string(s.Role)}, {text: s.Address}, {text: strconv.Itoa(s.ServerID)},
-			{text: filepath.Join(info.Dir, s.Name+".cnf")}, state,
+			{text: s.Name},
+			{text: string(s.Role)},
+			{text: s.Address},
+			{text: strconv.Itoa(s.ServerID)},
+			{text: filepath.Join(info.Dir, s.Name+".cnf")},
+			state,
 		})
 	}
 	return d

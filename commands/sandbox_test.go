@@ -19,6 +19,7 @@ import (
 // TestSandbox runs the scripts of testdata/sandbox, which start and end
 // clusters of their own.
 func TestSandbox(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
 		sandboxtest.Installation(t, f)
 		cache := sandboxtest.CacheDir(t)
@@ -27,7 +28,7 @@ func TestSandbox(t *testing.T) {
 			e.Setenv("FLAVOR", f.String())
 			work := e.WorkDir
 			e.Defer(func() { // for a script that has failed
-				_, _, _ = callIn(map[string]string{"MYSQLRW_CACHE": cache}, "sandbox", "down", "--dir", filepath.Join(work, "box"))
+				_, _, _ = callIn(e.Getenv, "sandbox", "down", "--dir", filepath.Join(work, "box"))
 			})
 			return nil
 		}

@@ -25,6 +25,7 @@ import (
 // TestServers runs the scripts of testdata/server on a primary with two
 // replicas.
 func TestServers(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
 		runOn(t, "server", sandbox.Options{Flavor: f, Replicas: 2})
 	})
@@ -32,6 +33,7 @@ func TestServers(t *testing.T) {
 
 // TestSources runs the scripts of testdata/sources on a replica of two primaries.
 func TestSources(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
 		runOn(t, "sources", sandbox.Options{Flavor: f, Sources: 2, Replicas: 1})
 	})
@@ -107,7 +109,25 @@ func (s *stand) setup(e *testscript.Env) error {
 	e.Setenv("CNF", s.cluster.ClientCnf)
 	e.Setenv("FLAVOR", s.cluster.Flavor.String())
 	e.Setenv("VERSION", s.cluster.Version.String())
-	return os.WriteFile(filepath.Join(e.Getenv("HOME"), ".my.cnf"), []byte(cnf), 0o600)
+	if err := os.WriteFile(filepath.Join(e.Getenv("HOME"), ".my.cnf"), []byte(cnf), 0o600); err != nil {
+		return err
+	}
+	return s.settled(e)
+}
+
+// settled waits until every lag is known: a receiver that has just been
+// started has nothing to tell yet.
+func (s *stand) settled(e *testscript.Env) error {
+	args := []string{"lag", "--max", "1h"}
+	for _, r := range s.cluster.Replicas() {
+		args = append(args, r.Address())
+	}
+	return poll(func() error {
+		if stdout, stderr, code := callIn(e.Getenv, args...); code != 0 {
+			return fmt.Errorf("the replicas do not settle:\n%s%s", stdout, stderr)
+		}
+		return nil
+	})
 }
 
 // channels returns the names of the channels by which the replicas read.

@@ -55,8 +55,10 @@ func waitPosCommand(env *environment) *cli.Command {
 		ArgsUsage:   "FILE POS TARGET...",
 		Description: waitCodes,
 		UsageText:   example("wait-pos"),
-		Flags: waitFlags(&cli.StringFlag{Name: "channel",
-			Usage: "replication channel, if a replica has several"}),
+		Flags: waitFlags(&cli.StringFlag{
+			Name:  "channel",
+			Usage: "replication channel, if a replica has several",
+		}),
 		Action: action(func(c *cli.Context) error {
 			if c.NArg() < 2 {
 				return usagef("needs a file and a position, as in mysqlrw wait-pos bin.000042 1337 TARGET")
@@ -317,7 +319,8 @@ func waitDocument(rows []waitRow) document {
 			reached = cell{text: "no", tone: badTone}
 		}
 		d.rows = append(d.rows, []cell{
-			{text: row.Target}, reached,
+			{text: row.Target},
+			reached,
 			{text: fmt.Sprintf("%.3fs", row.Waited)},
 			{text: orDash(row.Missing)},
 			{text: reasonText(row.Reason, row.Detail), tone: warnTone},

@@ -5,8 +5,5 @@ _mysqlrw() {
     while IFS=$'\t' read -r word _; do
         COMPREPLY+=("$word")
     done < <("${COMP_WORDS[0]}" __complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
-    if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]]; then
-        compopt -o nospace
-    fi
 }
 complete -o default -F _mysqlrw mysqlrw

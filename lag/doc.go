@@ -4,8 +4,12 @@
 // A lag is Known or Unknown with a reason; the zero Lag is unknown, and nothing
 // turns a NULL, a missing row or a stopped thread into 0. A value that the
 // server reports as 0 is believed only if nothing contradicts it: a receiver
-// that is not connected, a source that has gone silent, or received
-// transactions that are not applied.
+// that is not connected, has just started or brings old transactions, a source
+// that has gone silent, or received transactions that are not applied.
+//
+// What no replica can tell is what its source has not sent yet. A receiver
+// that has lost its source and found it again may show 0 until the first
+// transaction comes; with Options.Source the source is asked.
 //
 // The configured delay of a channel is not lag: it is reported apart, and Lag
 // is what exceeds it. A reader who must not be staler than a limit adds both.

@@ -11,7 +11,8 @@ import (
 
 // receiverAge returns how long a channel's receiver has been running, to the
 // second on MySQL. It is not known without the privilege to see it (MySQL:
-// SELECT on performance_schema.threads, MariaDB: PROCESS).
+// SELECT on performance_schema.threads, MariaDB: PROCESS), nor with MySQL's
+// performance_schema off.
 //
 // A receiver that loses its source and finds it again is not a new one.
 func (m *measurer) receiverAge(ctx context.Context, channel string) (age time.Duration, known bool, err error) {

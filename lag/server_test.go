@@ -93,7 +93,9 @@ func block(t *testing.T, replica *sql.DB) (release func()) {
 }
 
 func TestMeasure(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
+		t.Parallel()
 		c := sandboxtest.Cluster(t, sandbox.Options{Flavor: f, Replicas: 1})
 		primary, replica := sandboxtest.Open(t, c.Primary()), sandboxtest.Open(t, c.Replica(1))
 		exec(t, primary, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v INT)", "INSERT INTO d.t VALUES (1, 0)")
@@ -261,7 +263,9 @@ func testHeartbeat(t *testing.T, primary, replica *sql.DB) {
 
 // TestMeasure_delay: a delay is not lag.
 func TestMeasure_delay(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
+		t.Parallel()
 		const delay = 2 * time.Second
 		c := sandboxtest.Cluster(t, sandbox.Options{Flavor: f, Replicas: 1, Delays: []time.Duration{delay}})
 		primary, replica := sandboxtest.Open(t, c.Primary()), sandboxtest.Open(t, c.Replica(1))
@@ -279,7 +283,9 @@ func TestMeasure_delay(t *testing.T) {
 
 // TestMeasure_channels: two sources, one of them held up.
 func TestMeasure_channels(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
+		t.Parallel()
 		c := sandboxtest.Cluster(t, sandbox.Options{Flavor: f, Sources: 2, Replicas: 1})
 		replica := sandboxtest.Open(t, c.Replica(1))
 		exec(t, sandboxtest.Open(t, c.Primaries()[0]), "CREATE DATABASE from_a")
@@ -296,12 +302,52 @@ func TestMeasure_channels(t *testing.T) {
 		if !isZero(samples[0]) || samples[1].Lag.Reason() != lag.ApplierStopped {
 			t.Errorf("got %v and %v, want 0 and applier-stopped", samples[0].Lag, samples[1].Lag)
 		}
+		exec(t, replica, flavor.StartThread(f, flavor.Applier, "a"))
+		until(t, replica, lag.Options{}, "both channels", isZero)
+		if f == flavor.MySQL {
+			testHeldUp(t, c, replica)
+		}
 	})
+}
+
+// testHeldUp: a channel that is held up has a lag, and the other one has not.
+func testHeldUp(t *testing.T, c *sandbox.Cluster, replica *sql.DB) {
+	a, b := sandboxtest.Open(t, c.Primaries()[0]), sandboxtest.Open(t, c.Primaries()[1])
+	exec(t, b, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v INT)")
+	until(t, replica, lag.Options{}, "the table", func(s lag.Sample) bool {
+		rows, err := status.Query(t.Context(), replica, "SHOW TABLES FROM d")
+		return err == nil && len(rows) == 1 && isZero(s)
+	})
+	release := block(t, replica)
+	defer release()
+	exec(t, b, "INSERT INTO d.t VALUES (1, 0)")
+	until(t, replica, lag.Options{}, "a lag of b", func(s lag.Sample) bool {
+		d, known := s.Lag.Duration()
+		return s.Channel == "b" && known && d > 0 && *s.Behind == 1
+	})
+	exec(t, a, "CREATE DATABASE again_from_a")
+	deadline := time.Now().Add(patience)
+	for {
+		samples, err := lag.Measure(t.Context(), replica, lag.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, known := samples[1].Lag.Duration()
+		if samples[0].Channel == "a" && isZero(samples[0]) && samples[1].Channel == "b" && known && d > 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("got %+v, want 0 for a and a lag for b", samples)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // TestMeasure_withoutGTIDs: file and position are enough.
 func TestMeasure_withoutGTIDs(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
+		t.Parallel()
 		c := sandboxtest.Cluster(t, sandbox.Options{Flavor: f, Replicas: 1, GTIDOff: true})
 		primary, replica := sandboxtest.Open(t, c.Primary()), sandboxtest.Open(t, c.Replica(1))
 		exec(t, primary, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v INT)", "INSERT INTO d.t VALUES (1, 0)")

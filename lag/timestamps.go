@@ -66,7 +66,7 @@ type channelTimes struct {
 // a row in every setup: a single-threaded replica has no coordinator. The
 // server's clock is asked for in UTC: local time has an hour twice a year that
 // UNIX_TIMESTAMP cannot tell from the one before.
-const timestampsQuery = `SELECT c.CHANNEL_NAME AS channel,
+const timestampsQuery = `SELECT c.CHANNEL_NAME AS channel, @@GLOBAL.performance_schema AS enabled,
   TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) AS now_us,
   UNIX_TIMESTAMP(c.LAST_HEARTBEAT_TIMESTAMP) AS heartbeat_s,
   cc.HEARTBEAT_INTERVAL AS heartbeat_interval,
@@ -148,6 +148,11 @@ func (m *measurer) readTimes(ctx context.Context, channel string, c *status.Chan
 		return nil, "the server has no commit timestamps in performance_schema", nil
 	case err != nil:
 		return nil, "", err
+	}
+	if rows[0].Text("enabled") == "0" {
+		// Transactions have their commit times all the same, but nothing tells
+		// when the receiver has last heard from its source, or has started.
+		return nil, "performance_schema is off", nil
 	}
 	t, err := parseTimes(rows)
 	if err != nil {

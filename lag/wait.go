@@ -29,12 +29,14 @@ func (m *measurer) byWaiting(ctx context.Context, s *Sample, c *status.Channel) 
 		return m.noSource(ctx, s, err)
 	}
 	budget := m.options.Budget
-	result, err := m.options.Wait(ctx, target, waitpos.Options{Timeout: budget, Channel: c.Name,
+	result, err := m.options.Wait(ctx, target, waitpos.Options{
+		Timeout: budget, Channel: c.Name,
 		Progress: func(p waitpos.Progress) {
 			if s.Method == GTID && p.Count > 0 {
 				s.Behind = max64(s.Behind, p.Count)
 			}
-		}})
+		},
+	})
 	s.Receive, s.Apply = Unknown(NotMeasured), Unknown(NotMeasured)
 	if meaningless(err) {
 		s.Lag, s.Detail = Unknown(MethodUnavailable), err.Error()

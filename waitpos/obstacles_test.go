@@ -76,7 +76,9 @@ func (o *obstacle) inSync(t *testing.T) {
 // TestWait_obstacles: what keeps a position back is told at once, and nothing
 // makes a wait hang.
 func TestWait_obstacles(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
+		t.Parallel()
 		c := sandboxtest.Cluster(t, sandbox.Options{Flavor: f, Replicas: 1})
 		o := &obstacle{f: f, cluster: c, primary: open(t, c.Primary()), replica: open(t, c.Replica(1))}
 		exec(t, o.primary, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v INT)")
@@ -282,7 +284,9 @@ func (o *obstacle) filtered(t *testing.T) {
 
 // TestWait_sources: with two sources each position has its own channel.
 func TestWait_sources(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
+		t.Parallel()
 		c := sandboxtest.Cluster(t, sandbox.Options{Flavor: f, Sources: 2, Replicas: 1})
 		a, b, replica := open(t, c.Primaries()[0]), open(t, c.Primaries()[1]), open(t, c.Replica(1))
 		exec(t, a, "CREATE DATABASE from_a")
@@ -350,6 +354,7 @@ func testChannels(t *testing.T, f flavor.Flavor, a, b, replica *sql.DB) {
 
 // TestWait_withoutGTIDs: GTIDs are refused, and a file position will do.
 func TestWait_withoutGTIDs(t *testing.T) {
+	t.Parallel()
 	c := sandboxtest.Cluster(t, sandbox.Options{Flavor: flavor.MySQL, Replicas: 1, GTIDOff: true})
 	primary, replica := open(t, c.Primary()), open(t, c.Replica(1))
 	exec(t, primary, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v INT)")

@@ -100,7 +100,9 @@ func wantReason(t *testing.T, r waitpos.Result, want waitpos.Reason) {
 }
 
 func TestWait(t *testing.T) {
+	t.Parallel()
 	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
+		t.Parallel()
 		c := sandboxtest.Cluster(t, sandbox.Options{Flavor: f, Replicas: 1})
 		primary, replica := open(t, c.Primary()), open(t, c.Replica(1))
 		exec(t, primary, "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v INT)", "INSERT INTO d.t VALUES (1, 0)")

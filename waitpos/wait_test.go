@@ -72,8 +72,10 @@ func TestWait_answer(t *testing.T) {
 		db := statustest.Open(t, scripted("8.4.3", before, statustest.Row("gtid_executed", "v", uuid+":1-5"), replica(),
 			statustest.Row("WAIT_FOR_EXECUTED_GTID_SET", "n", answer))...)
 		looks := 0
-		r, err := waitpos.Wait(testContext(t), db, parse(t, uuid+":5"), waitpos.Options{Timeout: forever,
-			Progress: func(waitpos.Progress) { looks++ }})
+		r, err := waitpos.Wait(testContext(t), db, parse(t, uuid+":5"), waitpos.Options{
+			Timeout:  forever,
+			Progress: func(waitpos.Progress) { looks++ },
+		})
 		if err != nil || !r.Reached || looks != 3 {
 			t.Errorf("answer %v: got %+v %v after %d looks, want reached after 3", answer, r, err, looks)
 		}

@@ -61,8 +61,10 @@ func TestRead_mysql(t *testing.T) {
 // TestRead_old: MySQL 5.7, with the old statements and the old plugin.
 func TestRead_old(t *testing.T) {
 	t.Parallel()
-	semi := statustest.Answer{Query: "Rpl_semi_sync", Columns: []string{"Variable_name", "Value"},
-		Rows: [][]any{{"Rpl_semi_sync_master_status", "ON"}, {"Rpl_semi_sync_slave_status", "OFF"}}}
+	semi := statustest.Answer{
+		Query: "Rpl_semi_sync", Columns: []string{"Variable_name", "Value"},
+		Rows: [][]any{{"Rpl_semi_sync_master_status", "ON"}, {"Rpl_semi_sync_slave_status", "OFF"}},
+	}
 	s := read(t, with(mysqlPrimary(), statustest.Version("5.7.44-log"), semi,
 		statustest.Unknown("SHOW BINARY LOG STATUS"), statustest.Unknown("SHOW REPLICA STATUS"), statustest.Unknown("SHOW REPLICAS"),
 		statustest.Row("SHOW MASTER STATUS", "File", "bin.000003", "Position", "4"),
