@@ -166,7 +166,10 @@ func received(c *status.Channel, part gtid.Value) bool {
 }
 
 func detail(c *status.Channel, thread string, state status.ThreadState, e status.ThreadError) string {
-	text := fmt.Sprintf("the %s of channel '%s' is %s", thread, c.Name, state)
+	text := fmt.Sprintf("the %s is %s", thread, state)
+	if c.Name != "" {
+		text = fmt.Sprintf("the %s of channel '%s' is %s", thread, c.Name, state)
+	}
 	if e.Number != 0 {
 		text += ": " + e.String()
 	}

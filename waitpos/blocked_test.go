@@ -86,7 +86,7 @@ func TestBlockedGTIDs(t *testing.T) {
 	}{
 		{"all runs", []status.Channel{channel("", from(uuidA))}, uuidA + ":5", NoReason, ""},
 		{"applier stopped", []status.Channel{channel("", from(uuidA), deadApplier)}, uuidA + ":5", ApplierStopped, "error 1062: Duplicate entry"},
-		{"receiver stopped", []status.Channel{channel("", from(uuidA), deadReceiver)}, uuidA + ":5", ReceiverStopped, "the receiver of channel '' is stopped"},
+		{"receiver stopped", []status.Channel{channel("", from(uuidA), deadReceiver)}, uuidA + ":5", ReceiverStopped, "the receiver is stopped"},
 		{"receiver stopped, all received", []status.Channel{channel("", from(uuidA), deadReceiver, has(uuidA+":1-9"))}, uuidA + ":5-9", NoReason, ""},
 		{"receiver stopped, a part received", []status.Channel{channel("", from(uuidA), deadReceiver, has(uuidA+":1-8"))}, uuidA + ":5-9", ReceiverStopped, ""},
 		{"receiver connecting: it may come back", []status.Channel{channel("", from(uuidA), connecting)}, uuidA + ":5", NoReason, "is connecting: error 2003"},

@@ -14,6 +14,7 @@ import (
 type SourceState struct {
 	Flavor   flavor.Flavor
 	UUID     string     // MySQL: the source's own
+	ServerID uint32     // the source's own
 	Executed gtid.Value // what it can send, or could before it was purged
 	Purged   gtid.Value // what it cannot send any more; empty on MariaDB
 	Chained  bool       // it is itself a replica or a group member: it may get more
@@ -25,7 +26,7 @@ func ReadSource(ctx context.Context, q status.Querier) (*SourceState, error) {
 	if err != nil {
 		return nil, err
 	}
-	state := &SourceState{Flavor: s.Flavor, UUID: s.UUID, Executed: s.Executed, Purged: s.Purged}
+	state := &SourceState{Flavor: s.Flavor, UUID: s.UUID, ServerID: s.ServerID, Executed: s.Executed, Purged: s.Purged}
 	// Who may not see the channels cannot say that there is none.
 	state.Chained = s.Role() == status.RoleUnknown || len(s.Channels) > 0 || s.Group != ""
 	if s.Flavor == flavor.MariaDB {
@@ -34,10 +35,13 @@ func ReadSource(ctx context.Context, q status.Querier) (*SourceState, error) {
 	return state, err
 }
 
-// judge tells whether the source will ever send what is missing. What its own
-// UUID has not written yet it may still write; on MariaDB the same holds for
-// every domain.
+// judge tells whether the source will ever send what is missing. What it has
+// not written itself yet it may still write; nobody else writes there unless
+// the source is a replica too.
 func (s *SourceState) judge(l *look) (Reason, string) {
+	if s.Flavor == flavor.MariaDB {
+		return s.judgeDomains(l)
+	}
 	missing, ok := l.gtids.Set()
 	if !ok || s.UUID == "" {
 		return NoReason, ""
@@ -60,6 +64,27 @@ func (s *SourceState) judge(l *look) (Reason, string) {
 	}
 	if !lost.IsEmpty() {
 		return Purged, "the source has purged " + lost.String()
+	}
+	return NoReason, ""
+}
+
+// judgeDomains is judge for MariaDB, where a transaction names the server that
+// wrote it by its server_id.
+func (s *SourceState) judgeDomains(l *look) (Reason, string) {
+	missing, ok := l.gtids.DomainPos()
+	if !ok || s.Chained {
+		return NoReason, ""
+	}
+	for i := range l.channels {
+		if l.channels[i].SourceServerID != s.ServerID {
+			return NoReason, ""
+		}
+	}
+	executed, _ := s.Executed.DomainPos()
+	for g := range missing.Domains() {
+		if have, _ := executed.Domain(g.Domain); g.Server != s.ServerID && have.Seq < g.Seq {
+			return Errant, "the source does not have " + g.String()
+		}
 	}
 	return NoReason, ""
 }
