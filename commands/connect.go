@@ -46,17 +46,7 @@ func connectionFlags() []cli.Flag {
 		&cli.StringFlag{Name: "ssl-key", Usage: "key of the own certificate"},
 		timeout,
 	}
-	for _, f := range flags {
-		switch f := f.(type) {
-		case *cli.StringFlag:
-			f.Category = "Connection"
-		case *cli.BoolFlag:
-			f.Category = "Connection"
-		case *cli.GenericFlag:
-			f.Category = "Connection"
-		}
-	}
-	return flags
+	return inCategory("Connection", flags)
 }
 
 // connector turns TARGET arguments into servers.

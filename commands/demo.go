@@ -12,6 +12,7 @@ import (
 
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox"
+	"github.com/mysqlrw/mysqlrw/waitpos"
 )
 
 func demoCommand(env *environment) *cli.Command {
@@ -110,7 +111,7 @@ func (d *demo) show() error {
 		},
 		func() (err error) { release, err = replica2.HoldApplier(d.ctx); return err },
 		func() error { return d.sql(primary, "UPDATE shop.item SET price = 100 WHERE id = 111") },
-		func() error { return d.pause(1500 * time.Millisecond) },
+		func() error { return waitpos.Pause(d.ctx, 1500*time.Millisecond) },
 		func() error { return d.mysqlrw(exitNo, "lag", "--source", p, "--max", "1s", r1, r2) },
 		func() error {
 			return d.say("Waiting for the write says after the timeout what is missing: exit code 1.")
@@ -168,17 +169,6 @@ func (d *demo) sql(s *sandbox.Server, statements ...string) error {
 		fmt.Fprintf(d.env.stdout, "%s> %s;\n", s.Name, statement)
 	}
 	return s.Exec(d.ctx, statements...)
-}
-
-func (d *demo) pause(t time.Duration) error {
-	timer := time.NewTimer(t)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-d.ctx.Done():
-		return context.Cause(d.ctx)
-	}
 }
 
 // stay keeps the cluster until the showing is interrupted.

@@ -108,3 +108,18 @@ func enumOf(f cli.Flag) *enumValue {
 	}
 	return nil
 }
+
+// inCategory puts flags under one heading of the help.
+func inCategory(category string, flags []cli.Flag) []cli.Flag {
+	for _, f := range flags {
+		switch f := f.(type) {
+		case *cli.StringFlag:
+			f.Category = category
+		case *cli.BoolFlag:
+			f.Category = category
+		case *cli.GenericFlag:
+			f.Category = category
+		}
+	}
+	return flags
+}

@@ -68,15 +68,7 @@ func outputFlags(prometheus bool) []cli.Flag {
 		format, colour,
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print no result, only set the exit code"},
 	}
-	for _, f := range flags {
-		switch f := f.(type) {
-		case *cli.GenericFlag:
-			f.Category = "Output"
-		case *cli.BoolFlag:
-			f.Category = "Output"
-		}
-	}
-	return flags
+	return inCategory("Output", flags)
 }
 
 func newPrinter(env *environment, c *cli.Context) *printer {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mysqlrw/mysqlrw/pkg/gtid"
 	"github.com/mysqlrw/mysqlrw/pkg/status"
+	"github.com/mysqlrw/mysqlrw/waitpos"
 )
 
 // groupApplier is the channel of a replication group's members.
@@ -120,20 +121,9 @@ func (m *measurer) timestamps(ctx context.Context, s *Sample, c *status.Channel)
 			t.judge(s)
 			return nil
 		}
-		if err := pause(ctx, lookAgain); err != nil {
+		if err := waitpos.Pause(ctx, lookAgain); err != nil {
 			return err
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
 

@@ -227,7 +227,7 @@ func (w *waiter) sleep(ctx context.Context, l look, left time.Duration) error {
 	began := time.Now()
 	d := w.slice(left)
 	if d == 0 {
-		return pause(ctx, min(left, 2*rest))
+		return Pause(ctx, min(left, 2*rest))
 	}
 	statements, args := w.waitStatement(l, d)
 	err := w.interruptible(ctx, d+grace, func(ctx context.Context) error {
@@ -237,7 +237,7 @@ func (w *waiter) sleep(ctx context.Context, l look, left time.Duration) error {
 	if err != nil {
 		return err
 	}
-	return pause(ctx, min(rest, left)-time.Since(began))
+	return Pause(ctx, min(rest, left)-time.Since(began))
 }
 
 // slice returns how long to wait on the server, 0 for not there: what would
@@ -274,7 +274,8 @@ func (w *waiter) waitStatement(l look, d time.Duration) (statements []string, ar
 	return statements, args
 }
 
-func pause(ctx context.Context, d time.Duration) error {
+// Pause blocks for d, or until ctx ends, whose cause it then returns.
+func Pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
