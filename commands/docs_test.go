@@ -249,7 +249,7 @@ func (s *stage) shell(t *testing.T, line string) (string, int) {
 	cmd := exec.CommandContext(ctx, "bash", "-c", strings.ReplaceAll(line, "/tmp/shop", filepath.Join(s.home, "shop")))
 	cmd.WaitDelay = 5 * time.Second
 	cmd.Env = []string{
-		"HOME=" + s.home, "NO_COLOR=1", "MYSQLRW_CACHE=" + sandboxtest.CacheDir(t),
+		"HOME=" + s.home, "NO_COLOR=1", raceOptions + "=" + noSleep, "MYSQLRW_CACHE=" + sandboxtest.CacheDir(t),
 		"PATH=" + filepath.Join(s.home, "bin") + ":" + os.Getenv("PATH"),
 	}
 	var both bytes.Buffer

@@ -82,6 +82,7 @@ func isolate(e *testscript.Env) error {
 	}
 	e.Setenv("HOME", home)
 	e.Setenv("NO_COLOR", "1")
+	e.Setenv(raceOptions, noSleep)
 	e.Setenv("TERM", "dumb")
 	e.Setenv("CLOSED_PORT", closed)
 	e.Setenv("CLOSED", "127.0.0.1:"+closed)
