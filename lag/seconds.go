@@ -65,8 +65,8 @@ func unapplied(c *status.Channel) (waitpos.Target, bool) {
 		}
 	}
 	if c.UsingGTID && !c.ReceiverGTID.IsEmpty() {
-		applied, err := gtid.ParseDomainPos(c.Fields.Text("Gtid_Slave_Pos"))
-		if err == nil && c.Fields.Lookup("Gtid_Slave_Pos") != nil {
+		applied, err := gtid.ParseDomainPos(c.Fields.Text("Gtid_Replica_Pos"))
+		if err == nil && c.Fields.Lookup("Gtid_Replica_Pos") != nil {
 			return waitpos.GTIDs(c.ReceiverGTID.Value()), !applied.Reached(c.ReceiverGTID)
 		}
 	}

@@ -157,8 +157,8 @@ func (w *waiter) prepare(ctx context.Context) (err error) {
 	if w.self, err = whoami(ctx, w.conn); err != nil {
 		return err
 	}
-	// MySQL 5.7 and early 8.0 cut fractions off, and MariaDB's MASTER_POS_WAIT
-	// rounds them: 0.2 becomes 0, which is forever on all of them.
+	// MySQL 5.7 and early 8.0 cut fractions off, and MariaDB's wait for a file
+	// position rounds them: 0.2 becomes 0, which is forever on all of them.
 	w.wholeSeconds = w.identity.Flavor == flavor.MySQL && !w.identity.Version.AtLeast(8, 4, 0) ||
 		w.identity.Flavor == flavor.MariaDB && !w.target.file.IsZero()
 	unlimited := "SET SESSION max_execution_time = 0"

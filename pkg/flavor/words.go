@@ -113,6 +113,8 @@ func columnException(lower string) (string, bool) {
 		return "Replica_UUID", true
 	case "connection_name", "channel_name":
 		return "Channel_Name", true
+	case "gtid_slave_pos", "gtid_replica_pos":
+		return "Gtid_Replica_Pos", true
 	case "slave_sql_state":
 		return "Replica_SQL_State", true
 	case "master_slave_time_diff":

@@ -166,7 +166,7 @@ type Channel struct {
 	IgnoredDomains []uint32       // MariaDB: domains that this connection filters out
 	OnlyDomains    []uint32       // MariaDB: the only domains that this connection lets through; none means all
 
-	HeartbeatPeriod time.Duration // MariaDB: Slave_heartbeat_period; 0 if the row does not tell
+	HeartbeatPeriod time.Duration // MariaDB only; 0 if the row does not tell
 
 	Fields Row // every column of the row, under its newest name
 }
