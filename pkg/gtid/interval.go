@@ -65,8 +65,11 @@ func narrow(ivs []Interval, seq int64) []Interval {
 		return ivs
 	}
 	first, last := ivs[0].First, ivs[len(ivs)-1].Last
-	guess := int(float64(seq-first) / float64(last-first) * float64(len(ivs)-1))
 	lo, hi := 0, len(ivs)-1
+	perNumber := float64(hi) / float64(last-first)
+	guess := int(float64(seq-first) * perNumber)
+	// What gaps of uneven length add up to on the way is made good by a second guess.
+	guess = min(max(guess+int(float64(seq-ivs[guess].First)*perNumber), 0), hi)
 	if ivs[guess].Last < seq {
 		for lo = guess + 1; lo+step < hi && ivs[lo+step].Last < seq; step *= 4 {
 			lo += step + 1
