@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/mysqlrw/mysqlrw/pkg/optionfile"
+	"github.com/mysqlrw/mysqlrw/pkg/sandbox"
 	"github.com/mysqlrw/mysqlrw/pkg/target"
 )
 
@@ -230,11 +231,11 @@ func cacheDir(env *environment) (string, error) {
 	if dir := env.getenv("MYSQLRW_CACHE"); dir != "" {
 		return filepath.Abs(dir)
 	}
-	dir, err := os.UserCacheDir()
+	dir, err := sandbox.DefaultCacheDir()
 	if err != nil {
 		return "", usagef("no cache folder: set MYSQLRW_CACHE: %w", err)
 	}
-	return filepath.Join(dir, "mysqlrw"), nil
+	return dir, nil
 }
 
 // firstOf returns the first text that is not empty.

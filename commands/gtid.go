@@ -300,18 +300,24 @@ func runIntersect(r *gtidRun, o []operand) error {
 	return r.set(v)
 }
 
-// runErrant leaves out what carries the primary's own UUID: a replica that is
-// read a moment before its primary cannot have made that up.
 func runErrant(r *gtidRun, o []operand) error {
-	v, err := o[1].value.Missing(o[0].value)
+	v, err := errantOn(o[0].value, o[1].value, o[1].own)
 	if err != nil {
 		return usagef("%w", err)
 	}
-	set, isSet := v.Set()
-	if own, err := gtid.ParseUUID(o[1].own); err == nil && isSet {
-		v = set.Without(own).Value()
-	}
 	return r.set(v)
+}
+
+// errantOn returns what a replica has and its primary has not. It leaves out
+// what carries the primary's own UUID, if that is known: a replica that is
+// read a moment before its primary cannot have made that up.
+func errantOn(replica, primary gtid.Value, own string) (gtid.Value, error) {
+	v, err := primary.Missing(replica)
+	set, isSet := v.Set()
+	if uuid, unknown := gtid.ParseUUID(own); err == nil && isSet && unknown == nil {
+		v = set.Without(uuid).Value()
+	}
+	return v, err
 }
 
 func runDiff(r *gtidRun, o []operand) error {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/mysqlrw/mysqlrw/pkg/gtid"
 	"github.com/mysqlrw/mysqlrw/pkg/status"
 )
 
@@ -221,16 +220,11 @@ func (r *statusRun) errant(ctx context.Context, rows []statusRow) error {
 		if rows[i].err != nil {
 			continue
 		}
-		extra, err := source.Executed.Missing(rows[i].server.Executed)
+		extra, err := errantOn(rows[i].server.Executed, source.Executed, source.UUID)
 		if err != nil {
 			return usagef("%s and --source: %w", rows[i].Target, err)
 		}
 		text := extra.String()
-		if set, ok := extra.Set(); ok {
-			if own, err := gtid.ParseUUID(source.UUID); err == nil {
-				text = set.Without(own).String()
-			}
-		}
 		rows[i].Errant = &text
 	}
 	return nil

@@ -17,7 +17,7 @@ func (r *statusRun) topology(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t := &tree{run: r, lags: map[*status.Node]string{}}
+	t := &tree{run: r, lags: map[*status.Node]cell{}}
 	defer t.close()
 	t.roots = status.Walk(ctx, starts, r.timeout, t.open)
 	if ctx.Err() != nil {
@@ -68,7 +68,7 @@ type tree struct {
 	run   *statusRun
 	roots []*status.Node
 	names map[string]server // by address
-	lags  map[*status.Node]string
+	lags  map[*status.Node]cell
 }
 
 func (t *tree) open(_ context.Context, address string) (status.Querier, func(), error) {
@@ -120,7 +120,7 @@ func (t *tree) measure(ctx context.Context) {
 			servers = append(servers, t.names[n.Address])
 		}
 	}
-	texts := make([]string, len(replicas))
+	lags := make([]cell, len(replicas))
 	inParallel(servers, func(i int, s server) {
 		ctx, cancel := within(ctx, t.run.timeout)
 		defer cancel()
@@ -128,26 +128,28 @@ func (t *tree) measure(ctx context.Context) {
 		switch {
 		case err != nil:
 			reason, _ := failure(err)
-			texts[i] = "lag unknown: " + reason
+			lags[i] = unknownLag(reason)
 		default:
-			texts[i] = lagText(samples[len(samples)-1])
+			lags[i] = lagCell(samples[len(samples)-1])
 		}
 	})
 	for i, n := range replicas {
-		t.lags[n] = texts[i]
+		t.lags[n] = lags[i]
 	}
 }
 
-func lagText(s lag.Sample) string {
+func unknownLag(reason string) cell { return cell{"lag unknown: " + reason, badTone} }
+
+func lagCell(s lag.Sample) cell {
 	d, known := s.Lag.Duration()
 	if !known {
-		return "lag unknown: " + s.Lag.Reason().String()
+		return unknownLag(s.Lag.Reason().String())
 	}
 	text := fmt.Sprintf("lag %.3fs", d.Seconds())
 	if s.Delay > 0 {
 		text += " beyond a delay of " + shortDuration(s.Delay)
 	}
-	return text
+	return cell{text, goodTone}
 }
 
 // draw prints a node and, indented under it, its replicas. A node that is its
@@ -199,11 +201,7 @@ func (t *tree) describe(p *printer, n *status.Node) string {
 	}
 	text := p.paint(cell{strings.Join(parts, ", "), faintTone})
 	if lag, ok := t.lags[n]; ok {
-		how := goodTone
-		if strings.Contains(lag, "unknown") {
-			how = badTone
-		}
-		text += "  " + p.paint(cell{lag, how})
+		text += "  " + p.paint(lag)
 	}
 	return text
 }
@@ -220,8 +218,8 @@ func (t *tree) json() []topologyRow {
 	rows := []topologyRow{}
 	for _, n := range t.nodes() {
 		row := topologyRow{statusRow: newStatusRow(t.label(n), n.Server, n.Err), Sources: []string{}, Replicas: []string{}}
-		if text, ok := t.lags[n]; ok {
-			row.Lag = &text
+		if lag, ok := t.lags[n]; ok {
+			row.Lag = &lag.text
 		}
 		for _, s := range n.Sources {
 			row.Sources = append(row.Sources, t.label(s))

@@ -150,7 +150,7 @@ func syncGoal(ctx context.Context, _ *environment, c *cli.Context, k *connector)
 			target, err := waitpos.FilePosition(s.BinaryLog)
 			return goal{target: target}, err
 		}
-		state, err := waitpos.ReadSource(ctx, q)
+		state, err := waitpos.SourceOf(ctx, q, s)
 		if err != nil {
 			return goal{}, err
 		}
@@ -286,7 +286,7 @@ func waitCode(rows []waitRow, anyIsEnough bool) int {
 		reached = reached || row.Reached
 		switch {
 		case row.Reached, text(row.Reason) == "not-needed":
-		case misplaced(row.err):
+		case waitpos.Misplaced(row.err):
 			return exitUsage
 		case row.err != nil || row.reason != waitpos.Timeout:
 			code = exitUnknown
@@ -298,17 +298,6 @@ func waitCode(rows []waitRow, anyIsEnough bool) int {
 		return exitYes
 	}
 	return code
-}
-
-// misplaced reports whether the target has no meaning on the server: an error
-// of whoever typed it.
-func misplaced(err error) bool {
-	for _, e := range []error{waitpos.ErrFlavor, waitpos.ErrGTIDOff, waitpos.ErrNoPositions, waitpos.ErrChannel, status.ErrIncomparable} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
 }
 
 func waitDocument(rows []waitRow) document {

@@ -103,15 +103,7 @@ func (m *measurer) noSource(ctx context.Context, s *Sample, err error) error {
 // meaningless reports whether a source or a replica answered, and what was
 // asked has no meaning there.
 func meaningless(err error) bool {
-	for _, e := range []error{
-		waitpos.ErrFlavor, waitpos.ErrGTIDOff, waitpos.ErrNoPositions, waitpos.ErrChannel,
-		status.ErrIncomparable, status.ErrNoBinaryLog,
-	} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	return waitpos.Misplaced(err) || errors.Is(err, status.ErrNoBinaryLog)
 }
 
 // sourcePosition returns what the source has now, as the method counts it.

@@ -26,6 +26,12 @@ func ReadSource(ctx context.Context, q status.Querier) (*SourceState, error) {
 	if err != nil {
 		return nil, err
 	}
+	return SourceOf(ctx, q, s)
+}
+
+// SourceOf is ReadSource for a caller that has read the server's record just
+// before. It asks q for what the record does not have.
+func SourceOf(ctx context.Context, q status.Querier, s *status.Server) (_ *SourceState, err error) {
 	state := &SourceState{Flavor: s.Flavor, UUID: s.UUID, ServerID: s.ServerID, Executed: s.Executed, Purged: s.Purged}
 	// Who may not see the channels cannot say that there is none.
 	state.Chained = s.Role() == status.RoleUnknown || len(s.Channels) > 0 || s.Group != ""

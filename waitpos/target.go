@@ -88,6 +88,17 @@ var (
 	ErrChannel = errors.New("no such channel")
 )
 
+// Misplaced reports whether err says that a target has no meaning on the server
+// that was asked: the error of whoever chose the target, and not of the server.
+func Misplaced(err error) bool {
+	for _, e := range []error{ErrFlavor, ErrGTIDOff, ErrNoPositions, ErrChannel, status.ErrIncomparable} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
 // sameChannel compares names as both servers do: without regard to case.
 func sameChannel(a, b string) bool { return strings.EqualFold(a, b) }
 

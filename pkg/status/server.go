@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
@@ -327,13 +326,4 @@ func Account(ctx context.Context, q Querier) (string, error) {
 		user, host = user[:at], user[at+1:]
 	}
 	return flavor.Quote(user) + "@" + flavor.Quote(host), nil
-}
-
-// ConnectionID returns the id by which the server knows this connection.
-func ConnectionID(ctx context.Context, q Querier) (uint64, error) {
-	row, err := QueryRow(ctx, q, "SELECT CONNECTION_ID() AS id")
-	if err != nil {
-		return 0, fmt.Errorf("read connection id: %w", err)
-	}
-	return strconv.ParseUint(row.Text("id"), 10, 64)
 }
