@@ -1,0 +1,249 @@
+package route
+
+import (
+	"strings"
+
+	"github.com/mysqlrw/mysqlrw/pkg/flavor"
+	"github.com/mysqlrw/mysqlrw/pkg/sqltoken"
+)
+
+// Classify says what a text is. It never fails: what it does not understand is
+// Unknown and goes to the primary. It allocates nothing and reads each byte at
+// most twice: twice if executable comments make it another statement on some
+// of the servers.
+func Classify(text string, o *Options) Statement {
+	s := scan{text: text, o: o, lex: sqltoken.New(text, &o.Options)}
+	s.run()
+	if s.lex.Undecided() {
+		other := *o
+		other.SkipUndecided = true
+		s.either(&other)
+	}
+	return s.whole
+}
+
+// either classifies the text again with undecided comments as comments, and
+// keeps the stronger reading if the two differ.
+func (s *scan) either(o *Options) {
+	skipped := scan{text: s.text, o: o, lex: sqltoken.New(s.text, &o.Options)}
+	skipped.run()
+	a, b := &s.whole, &skipped.whole
+	if a.Class == b.Class && a.Target == b.Target && a.Facts == b.Facts && a.Count == b.Count {
+		return
+	}
+	if b.strength() > a.strength() {
+		a.Class = b.Class
+	}
+	a.Target, a.Reason, a.At, a.End = ToPrimary, Undecided, 0, 0
+	a.Facts |= b.Facts | FactUndecided
+	a.Count = max(a.Count, b.Count)
+}
+
+// strength orders findings: the stronger class, and within it the target that
+// more depends on.
+func (st *Statement) strength() int { return strength(st.Class, st.Target) }
+
+func strength(c Class, t Target) int {
+	weight := 0
+	switch t {
+	case ToAll, Answer:
+		weight = 1
+	case ToLast:
+		weight = 2
+	case ToHolder:
+		weight = 3
+	case ToPrimary:
+		weight = 4
+	}
+	return c.rank()*8 + weight
+}
+
+// scan reads one text from its first token to its last.
+type scan struct {
+	lex  sqltoken.Scanner
+	text string
+	o    *Options
+	// tok is the token being looked at, prev and prev2 the ones before it in
+	// the same statement. Comments are none of them.
+	tok, prev, prev2 sqltoken.Token
+	// gap says that a comment stands between prev and tok, telling that prev is
+	// a word for which tok may decide.
+	gap, telling bool
+	// columns follows "name ( a, b ) AS (", which is a common table
+	// expression's column list and no call.
+	columns columns
+	called  sqltoken.Token // the name in front of it
+	// qualifier is the last name that stood in front of a dot.
+	qualifier sqltoken.Token
+	// names says that names may stand before parentheses without being called,
+	// body that a stored program follows, forStatement that SET STATEMENT ...
+	// FOR came before: no server takes it twice.
+	names, body, forStatement bool
+	whole                     Statement // all statements so far
+	one                       Statement // the one being read
+}
+
+// next reads the next token that is code, and looks for hints in the comments
+// on the way.
+func (s *scan) next() {
+	s.prev2, s.prev = s.prev, s.tok
+	s.gap = false
+	s.lex.Scan(&s.tok)
+	if s.tok.Kind >= sqltoken.Comment {
+		s.skipComments()
+	}
+}
+
+func (s *scan) skipComments() {
+	for {
+		switch s.tok.Kind {
+		case sqltoken.Comment, sqltoken.Hint:
+			s.hint()
+		case sqltoken.ExecOpen, sqltoken.ExecClose:
+		case sqltoken.Unterminated, sqltoken.Invalid:
+			s.note(Unknown, ToPrimary, Unreadable, 0)
+			return
+		default:
+			return
+		}
+		s.gap = true
+		s.lex.Scan(&s.tok)
+	}
+}
+
+// run reads all statements of the text.
+func (s *scan) run() {
+	s.whole = Statement{Class: Empty, Target: Answer, Reason: Nothing}
+	s.next()
+	for {
+		s.skip(sqltoken.Semicolon)
+		if s.tok.Kind == sqltoken.EOF {
+			return
+		}
+		s.prev, s.prev2 = sqltoken.Token{}, sqltoken.Token{}
+		s.one = Statement{Class: Empty}
+		s.names, s.body, s.telling, s.forStatement = false, false, false, false
+		if s.whole.Facts.Any(FactMode) { // SET NAMES gbk; what follows is read in another way
+			s.note(Unknown, ToPrimary, NotUnderstood, FactUnseen)
+		}
+		s.statement()
+		s.rest()
+		s.merge()
+	}
+}
+
+func (s *scan) skip(kind sqltoken.Kind) {
+	for s.tok.Kind == kind {
+		s.next()
+	}
+}
+
+// merge adds the statement that has been read to the whole text.
+func (s *scan) merge() {
+	w, one := &s.whole, &s.one
+	w.Count++
+	w.Facts |= one.Facts
+	hint := w.Hint
+	if one.strength() > w.strength() || w.Count == 1 {
+		facts, count := w.Facts, w.Count
+		*w = *one
+		w.Facts, w.Count = facts, count
+	}
+	w.Hint = hint
+	// One server runs all of them. A replica may only if each is a read.
+	if w.Count > 1 && (w.Target != ToReplica || w.Class.rank() > Read.rank()) {
+		w.Target = ToPrimary
+	}
+}
+
+// note records that the statement is at least of class c, for the token being
+// looked at.
+func (s *scan) note(c Class, t Target, why Reason, facts Facts) {
+	s.noteAt(s.tok, c, t, why, facts)
+}
+
+func (s *scan) noteAt(tok sqltoken.Token, c Class, t Target, why Reason, facts Facts) {
+	s.one.Facts |= facts
+	if s.one.Class != Empty {
+		// A plain read gives way to any reason that says more.
+		had, has := s.one.strength(), strength(c, t)
+		if has < had || has == had && s.one.Reason != ReadOnlyStatement {
+			return
+		}
+	}
+	s.one.Class, s.one.Target, s.one.Reason = c, t, why
+	s.one.At, s.one.End = tok.Start, tok.End
+}
+
+// word returns the text of a token.
+func (s *scan) word(t sqltoken.Token) string { return s.text[t.Start:t.End] }
+
+// name returns a name without its quotes. A doubled quote inside stays: no
+// name that is compared with has one.
+func (s *scan) name(t sqltoken.Token) string {
+	if t.Kind == sqltoken.Name || t.Kind == sqltoken.String {
+		if t.End-t.Start >= 2 {
+			return s.text[t.Start+1 : t.End-1]
+		}
+	}
+	return s.text[t.Start:t.End]
+}
+
+// at says whether the token being looked at is that keyword, in lower case.
+func (s *scan) at(keyword string) bool { return s.is(s.tok, keyword) }
+
+func (s *scan) is(t sqltoken.Token, keyword string) bool {
+	return t.Kind == sqltoken.Word && equal(s.text[t.Start:t.End], keyword)
+}
+
+// op says whether the token being looked at is that byte.
+func (s *scan) op(b byte) bool { return s.tok.Kind == sqltoken.Op && s.text[s.tok.Start] == b }
+
+// isOp says whether t is that byte.
+func (s *scan) isOp(t sqltoken.Token, b byte) bool {
+	return t.Kind == sqltoken.Op && t.End > t.Start && s.text[t.Start] == b
+}
+
+// ended says whether the statement is over.
+func (s *scan) ended() bool {
+	return s.tok.Kind == sqltoken.Semicolon || s.tok.Kind == sqltoken.EOF
+}
+
+// equal compares a word of any letter case with a keyword in lower case.
+func equal(word, keyword string) bool {
+	if len(word) != len(keyword) {
+		return false
+	}
+	for i := 0; i < len(word); i++ {
+		c := word[i]
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		if c != keyword[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// oneOf says whether the word is one of the keywords, which are in lower case
+// and separated by blanks.
+func oneOf(word, keywords string) bool {
+	for keywords != "" {
+		var first string
+		first, keywords, _ = strings.Cut(keywords, " ")
+		if equal(word, first) {
+			return true
+		}
+	}
+	return false
+}
+
+// atOneOf is at for several keywords.
+func (s *scan) atOneOf(keywords string) bool {
+	return s.tok.Kind == sqltoken.Word && oneOf(s.word(s.tok), keywords)
+}
+
+// maria and mysql say which servers may get the text; both, if it is unknown.
+func (s *scan) maria() bool { return s.o.Flavor != flavor.MySQL }
+func (s *scan) mysql() bool { return s.o.Flavor != flavor.MariaDB }

@@ -1,0 +1,123 @@
+package route
+
+import (
+	"time"
+
+	"github.com/mysqlrw/mysqlrw/pkg/gtid"
+)
+
+// Role is what a server is in the topology. The zero value is Replica: a server
+// of which nothing is known must not get writes.
+type Role uint8
+
+// The roles.
+const (
+	Replica Role = iota
+	Primary
+)
+
+// String returns "replica" or "primary".
+func (r Role) String() string {
+	if r == Primary {
+		return "primary"
+	}
+	return "replica"
+}
+
+// State is how far a server can be trusted with a read. The zero value is
+// Unproven: a server that just started, or that nobody has asked yet, is not
+// read until it has been seen to replicate.
+type State uint8
+
+// The states.
+const (
+	// Unproven: not asked yet, a check that timed out, "not a replica". Not
+	// even min_reserved reads it: it may be anybody's server.
+	Unproven State = iota
+	// Online: it answers, and a replica's receivers and appliers are running.
+	Online
+	// Broken: it answers, but its replication is stopped, connecting or in
+	// error, be it in one channel of several. Only min_reserved reads it.
+	Broken
+	// Offline: it cannot be reached. Nothing reads it.
+	Offline
+)
+
+// String returns the state in lower case, as state files have it.
+func (s State) String() string {
+	switch s {
+	case Online:
+		return "online"
+	case Broken:
+		return "broken"
+	case Offline:
+		return "offline"
+	}
+	return "unproven"
+}
+
+// Server is what was known of one server when the snapshot was taken.
+type Server struct {
+	// Name is unique in its snapshot.
+	Name string
+	Role Role
+	// State of a primary is Online or Offline.
+	State State
+	// Why says in a few words why State is not Online or why the lag is
+	// unknown. It is shown to people and never parsed.
+	Why string
+	// Lag is how far a replica is behind, of several channels the worst. It
+	// counts only if LagKnown, which takes a known lag of every channel: an
+	// unknown lag is never 0. A primary has none.
+	Lag      time.Duration
+	LagKnown bool
+	// Position is a lower bound of what the server has applied: it has this
+	// at least. The zero value is the empty position, which contains nothing.
+	Position gtid.Value
+	// Weight is the share of reads. 0 takes no new reads; of a primary it
+	// means that it is read only when no replica can be.
+	Weight int
+	// Active is the number of statements that the server runs now for this
+	// proxy.
+	Active int
+	// Zone is where the server stands; empty if zones are not used.
+	Zone string
+}
+
+// Snapshot is what is known of all servers at one moment. A decision never
+// changes it, so that any number of sessions can share one.
+type Snapshot struct {
+	// Servers in the order of the configuration: ties are settled by it.
+	Servers []Server
+	// Current is the primary's position for reads at level global, fetched
+	// after the read arrived. CurrentKnown says whether it has been fetched.
+	Current      gtid.Value
+	CurrentKnown bool
+}
+
+// Find returns the index of the server of that name, or -1. Names are compared
+// exactly.
+func (s *Snapshot) Find(name string) int {
+	for i := range s.Servers {
+		if s.Servers[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// Primary returns the index of the primary that is Online, or -1. With two of
+// them there is none: two writers is a fault that nobody may write into.
+func (s *Snapshot) Primary() int {
+	found := -1
+	for i := range s.Servers {
+		if s.Servers[i].Role != Primary || s.Servers[i].State != Online {
+			continue
+		}
+		if found >= 0 {
+			return -1
+		}
+		found = i
+	}
+	return found
+}

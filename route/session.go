@@ -1,0 +1,181 @@
+package route
+
+import (
+	"strings"
+	"time"
+
+	"github.com/mysqlrw/mysqlrw/pkg/gtid"
+	"github.com/mysqlrw/mysqlrw/pkg/sqltoken"
+)
+
+// Session is what has to be known of one client's session to decide where its
+// next statement goes. It belongs to one goroutine. The zero value is a session
+// that has just logged in.
+type Session struct {
+	// Options say how the next text is read; Apply follows SET sql_mode and SET
+	// NAMES.
+	Options Options
+	// Schema is the default schema, or "" without one.
+	Schema string
+	// Level and the rest are what the session asked for with SET mysqlrw_x; they
+	// count if the Has field is set, or if not empty.
+	Level           Level
+	HasLevel        bool
+	MaxStaleness    time.Duration
+	HasMaxStaleness bool
+	Timeout         time.Duration
+	HasTimeout      bool
+	Node            string
+	// Token is the position of the session's own writes, united with what it
+	// has been shown.
+	Token gtid.Value
+	// AutocommitOff: every statement is in a transaction.
+	AutocommitOff bool
+	// Transaction is the one that is open.
+	Transaction Transaction
+
+	// readCommitted is the isolation level's, next the one of the next
+	// transaction only.
+	readCommitted, sessionReadOnly bool
+	next                           Transaction
+	nextReadCommitted              bool
+	unreadable                     bool   // nobody knows how the server reads the next text
+	last                           string // the server of the statement before
+	home                           string // the read-only endpoint's replica
+	holds                          []hold
+	cands                          []Candidate
+}
+
+// Transaction is an open transaction. The zero value is none.
+type Transaction struct {
+	Open bool
+	// ReadOnly: START TRANSACTION READ ONLY.
+	ReadOnly bool
+	// Written: it has written or locked, so that reads stay with it.
+	Written bool
+	// Server is the one that runs it; "" until its first statement is sent.
+	Server string
+}
+
+// hold is something that lives on a connection to a server.
+type hold struct {
+	kind   Holds
+	name   string // of the table, variable, statement or lock; "" if it is not known
+	server string
+	count  int // how often a lock was taken; 0 if that cannot be known
+	starts Holds
+}
+
+// Held is one reason why a connection stays with its session.
+type Held struct {
+	Kind Holds
+	// Name is what is held, or "".
+	Name   string
+	Server string
+}
+
+// Holds lists what ties the session to connections, oldest first.
+func (s *Session) Holds() []Held {
+	held := make([]Held, len(s.holds))
+	for i, h := range s.holds {
+		held[i] = Held{Kind: h.kind, Name: h.name, Server: h.server}
+	}
+	return held
+}
+
+// Last returns the server that ran the statement before, or "".
+func (s *Session) Last() string { return s.last }
+
+// SetReadCommitted tells the session its isolation level, where the server's
+// default is not REPEATABLE READ.
+func (s *Session) SetReadCommitted(is bool) { s.readCommitted = is }
+
+// Reset forgets what COM_RESET_CONNECTION ends: transaction, holds, settings.
+// The token stays if keepToken says so: a pool that resets a connection must
+// not lose the guarantee for the one who borrows it next.
+func (s *Session) Reset(keepToken bool) {
+	fresh := Session{Options: s.Options, Schema: s.Schema, home: s.home, cands: s.cands}
+	if keepToken {
+		fresh.Token = s.Token
+	}
+	*s = fresh
+}
+
+// pinned returns the hold that pins the session, or nil.
+func (s *Session) pinned() *hold {
+	for i := range s.holds {
+		if s.holds[i].kind&Pins != 0 {
+			return &s.holds[i]
+		}
+	}
+	return nil
+}
+
+// find returns the hold of that kind and name, or nil. An empty name finds any.
+func (s *Session) find(kind Holds, name string) *hold {
+	for i := range s.holds {
+		if h := &s.holds[i]; h.kind == kind && (name == "" || strings.EqualFold(h.name, name)) {
+			return h
+		}
+	}
+	return nil
+}
+
+// touches returns the hold that a statement cannot do without, and why.
+func (s *Session) touches(st *Statement, text string) (*hold, Reason) {
+	if len(s.holds) == 0 {
+		return nil, NoReason
+	}
+	var kinds Holds
+	for i := range s.holds {
+		kinds |= s.holds[i].kind
+	}
+	switch {
+	case st.Class == Handler && kinds&HoldHandler != 0:
+		return s.find(HoldHandler, ""), HeldHandler
+	case st.Facts.Any(FactExecutes|FactUnprepares) && kinds&HoldPrepared != 0:
+		return s.find(HoldPrepared, ""), HeldStatement
+	case kinds&HoldTemporaryTable == 0 && (kinds&HoldVariable == 0 || !st.Facts.Any(FactUserVariable|FactLastInsertID)):
+		return nil, NoReason
+	}
+	return s.mentioned(text)
+}
+
+// mentioned looks for the name of a held table or variable in the text. A column
+// of the same name is taken for the table: the holder can run it as well.
+func (s *Session) mentioned(text string) (*hold, Reason) {
+	lex := sqltoken.New(text, &s.Options.Options)
+	for t := lex.Next(); t.Kind != sqltoken.EOF; t = lex.Next() {
+		kind, why := HoldTemporaryTable, HeldTemporaryTable
+		name := text[t.Start:t.End]
+		switch t.Kind {
+		case sqltoken.UserVar:
+			kind, why, name = HoldVariable, HeldVariable, unquote(name[1:])
+		case sqltoken.Word:
+		case sqltoken.Name:
+			name = unquote(name)
+		default:
+			continue
+		}
+		for i := range s.holds {
+			h := &s.holds[i]
+			if h.kind == kind && (h.name == "" || strings.EqualFold(h.name, name)) {
+				return h, why
+			}
+		}
+	}
+	// LAST_INSERT_ID() after LAST_INSERT_ID(x).
+	if h := s.find(HoldVariable, ""); h != nil && h.name == "" {
+		return h, HeldVariable
+	}
+	return nil, NoReason
+}
+
+// unquote returns a name without its quotes and with doubled ones made single.
+func unquote(name string) string {
+	if len(name) < 2 || strings.IndexByte("'\"`", name[0]) < 0 {
+		return name
+	}
+	q := name[:1]
+	return strings.ReplaceAll(name[1:len(name)-1], q+q, q)
+}

@@ -1,0 +1,221 @@
+package route
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mysqlrw/mysqlrw/pkg/gtid"
+	"github.com/mysqlrw/mysqlrw/pkg/sqltoken"
+)
+
+// settings follows SET, USE and SHOW MYSQLRW: what changes how the next text is
+// read, and what the session asks of the proxy.
+func (s *Session) settings(st *Statement, text string) {
+	if !st.Facts.Any(FactMode | FactIsolation | FactProxy | FactReadOnly | FactReadWrite | FactSession) {
+		return
+	}
+	w := walk(text, &s.Options)
+	if st.Class == Use {
+		if name, _ := w.name(1); name != "" {
+			s.Schema = name
+		}
+		return
+	}
+	if st.Facts.Any(FactIsolation) {
+		committed := false
+		for i := range w.tokens {
+			committed = committed || w.word(i, "committed") || equal(unquote(w.piece(i)), "read-committed")
+		}
+		if st.Facts.Any(FactSession) {
+			s.readCommitted = committed
+		} else {
+			s.nextReadCommitted = committed
+		}
+	}
+	if st.Class != Set {
+		return
+	}
+	s.readOnlySetting(st, w)
+	for _, a := range w.assignments() {
+		if equal(a.name, "sql_mode") {
+			s.mode(&a)
+			continue
+		}
+		// What a client spelled wrong changes nothing: Setting says why.
+		_ = s.Setting(a.name, a.value)
+	}
+	s.charset(w)
+}
+
+// mode follows SET sql_mode. A computed value, such as CONCAT(@@sql_mode, ',x'),
+// can only bring in a mode that its literals name.
+func (s *Session) mode(a *setting) {
+	if a.literal {
+		s.unreadable = !s.Options.SetMode(a.value)
+		return
+	}
+	var named Options
+	if !named.SetMode(a.literals) || named.ANSIQuotes || named.NoBackslashEscapes {
+		s.unreadable = true
+	}
+}
+
+// SetMode takes over what a sql_mode, a list separated by commas, changes in how
+// a text is read. It returns false for a number, which is not understood.
+func (o *Options) SetMode(mode string) bool {
+	o.ANSIQuotes, o.NoBackslashEscapes, o.IgnoreSpace = false, false, false
+	for one := range strings.SplitSeq(mode, ",") {
+		switch one = strings.ToUpper(strings.TrimSpace(one)); one {
+		case "ANSI", "ORACLE", "MSSQL", "DB2", "MAXDB", "POSTGRESQL":
+			o.ANSIQuotes, o.IgnoreSpace = true, true
+		case "ANSI_QUOTES":
+			o.ANSIQuotes = true
+		case "NO_BACKSLASH_ESCAPES":
+			o.NoBackslashEscapes = true
+		case "IGNORE_SPACE":
+			o.IgnoreSpace = true
+		default:
+			if n, err := strconv.Atoi(one); err == nil && n != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// readOnlySetting follows SET TRANSACTION READ ONLY and its variable.
+func (s *Session) readOnlySetting(st *Statement, w *walker) {
+	only := st.Facts.Has(FactReadOnly)
+	switch {
+	case !st.Facts.Any(FactReadOnly | FactReadWrite):
+		return
+	case st.Facts.Has(FactReadOnly | FactReadWrite): // the variable: its value tells
+		for _, a := range w.assignments() {
+			if oneOf(a.name, "tx_read_only transaction_read_only") {
+				only = !oneOf(a.value, "0 off false")
+			}
+		}
+	}
+	if st.Facts.Any(FactNextTransaction) {
+		s.next.ReadOnly = only
+	} else {
+		s.sessionReadOnly = only
+	}
+}
+
+// Setting gives the session one setting, as SET name = value does: the proxy's
+// own (mysqlrw_consistency, mysqlrw_max_staleness, mysqlrw_timeout,
+// mysqlrw_node, mysqlrw_token, ob_read_consistency, force_node). Other names are
+// not its business and no error. An error says what is wrong with the value; the
+// session is unchanged then.
+func (s *Session) Setting(name, value string) error {
+	switch strings.ToLower(name) {
+	case "mysqlrw_consistency", "ob_read_consistency":
+		level, ok := ParseLevel(value)
+		if !ok {
+			return &SettingError{Name: name, Value: value, Want: "eventual, weak, session, global, scc or strong"}
+		}
+		s.Level, s.HasLevel = level, true
+	case "mysqlrw_max_staleness":
+		return s.duration(name, value, &s.MaxStaleness, &s.HasMaxStaleness)
+	case "mysqlrw_timeout":
+		return s.duration(name, value, &s.Timeout, &s.HasTimeout)
+	case "mysqlrw_node", "force_node":
+		s.Node = value
+	case "mysqlrw_token":
+		token, err := gtid.ParseValue(value)
+		if err != nil {
+			return &SettingError{Name: name, Value: value, Want: "a GTID set", Err: err}
+		}
+		s.Token = token
+	}
+	return nil
+}
+
+func (s *Session) duration(name, value string, to *time.Duration, has *bool) error {
+	d, err := time.ParseDuration(value)
+	if n, bad := strconv.ParseFloat(value, 64); bad == nil { // seconds
+		d, err = time.Duration(n*float64(time.Second)), nil
+	}
+	if err != nil || d < 0 {
+		return &SettingError{Name: name, Value: value, Want: "a duration such as 50ms or 2s"}
+	}
+	*to, *has = d, true
+	return nil
+}
+
+// SettingError says why a SET of one of the proxy's variables was refused.
+type SettingError struct {
+	Name, Value string
+	// Want says what would have been read.
+	Want string
+	Err  error
+}
+
+// Error says what is wrong and what would have been right.
+func (e *SettingError) Error() string {
+	text := "SET " + e.Name + " = " + strconv.Quote(e.Value) + ": expected " + e.Want
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns the parser's error, if there is one.
+func (e *SettingError) Unwrap() error { return e.Err }
+
+// charset follows SET NAMES, SET CHARACTER SET and SET character_set_client.
+func (s *Session) charset(w *walker) {
+	for i := range w.tokens {
+		at := -1
+		switch {
+		case w.word(i, "names"), w.word(i, "charset"):
+			at = i + 1
+		case w.word(i, "set") && w.word(i-1, "character"):
+			at = i + 1
+		case w.word(i, "character_set_client"):
+			at = i + 2
+		}
+		if at < 0 || at >= len(w.tokens) || equal(w.piece(at), "default") {
+			continue
+		}
+		c, known := sqltoken.ParseCharset(unquote(w.piece(at)))
+		if s.unreadable = !known; known {
+			s.Options.Charset = c
+		}
+		return
+	}
+}
+
+// setting is one assignment of a SET statement.
+type setting struct {
+	name, value string // value is the first token of it
+	literal     bool   // value is all of it
+	literals    string // all strings in it, separated by commas
+}
+
+// assignments returns the assignments to system variables.
+func (w *walker) assignments() []setting {
+	var found []setting
+	for i := range w.tokens {
+		if !w.isName(i) || w.piece(i+1) != "=" && w.piece(i+1) != ":=" || i+2 >= len(w.tokens) {
+			continue
+		}
+		a := setting{name: unquote(w.piece(i)), value: unquote(w.piece(i + 2))}
+		end := w.piece(i + 3)
+		a.literal = (end == "" || end == "," || end == ";") && w.tokens[i+2].Kind != sqltoken.UserVar && w.tokens[i+2].Kind != sqltoken.SysVar
+		var literals []string
+		for j := i + 2; j < len(w.tokens) && w.tokens[j].Kind != sqltoken.Semicolon; j++ {
+			if w.tokens[j].Kind == sqltoken.String {
+				literals = append(literals, unquote(w.piece(j)))
+			}
+			if w.tokens[j].Kind == sqltoken.UserVar {
+				literals = append(literals, "ANSI") // it may be anything
+			}
+		}
+		a.literals = strings.Join(literals, ",")
+		found = append(found, a)
+	}
+	return found
+}

@@ -1,0 +1,77 @@
+package route
+
+import "github.com/mysqlrw/mysqlrw/pkg/sqltoken"
+
+// statement looks at the first words of a statement. It sets the class, and
+// leaves s.tok at the first token that rest is to look at.
+func (s *scan) statement() {
+	for s.op('(') {
+		s.next()
+	}
+	if s.tok.Kind != sqltoken.Word {
+		if s.one.Class != Unknown || s.one.Reason == NoReason {
+			s.note(Unknown, ToPrimary, NotUnderstood, 0)
+		}
+		return
+	}
+	if s.readVerb() {
+		return
+	}
+	if s.isOp(s.prev, '(') { // only a query may stand in parentheses
+		s.note(Unknown, ToPrimary, NotUnderstood, 0)
+		return
+	}
+	s.verb()
+}
+
+// rest scans what is left of the statement.
+func (s *scan) rest() {
+	switch {
+	case s.body:
+		s.storedProgram()
+	case s.names:
+		for !s.ended() {
+			s.known()
+			s.next()
+		}
+	default:
+		for !s.ended() {
+			s.expression()
+			s.next()
+		}
+		s.notColumns()
+	}
+}
+
+// readVerb handles the statements that are reads if nothing in them says
+// otherwise.
+func (s *scan) readVerb() bool {
+	w := s.word(s.tok)
+	switch w[0] | 0x20 {
+	case 's':
+		if !equal(w, "select") {
+			return false
+		}
+	case 'w':
+		if !equal(w, "with") {
+			return false
+		}
+	case 'v':
+		if !equal(w, "values") {
+			return false
+		}
+	case 't':
+		if !equal(w, "table") {
+			return false
+		}
+	case 'd':
+		if !equal(w, "do") {
+			return false
+		}
+	default:
+		return false
+	}
+	s.note(Read, ToReplica, ReadOnlyStatement, 0)
+	s.next()
+	return true
+}
