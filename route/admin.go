@@ -112,10 +112,18 @@ func (s *scan) analyze() {
 
 func (s *scan) flush() {
 	s.simple(Admin, ToPrimary, Administers, FactImplicitCommit)
+	named := false
 	for ; !s.ended(); s.next() {
-		if s.is(s.prev, "read") && s.at("lock") || s.is(s.prev, "for") && s.at("export") {
+		switch {
+		case (s.is(s.prev, "table") || s.is(s.prev, "tables")) && !s.at("with"):
+			named = true
+		case s.is(s.prev, "read") && s.at("lock"), s.is(s.prev, "for") && s.at("export"):
 			s.one.Reason = TableLocks
-			s.one.Facts |= FactReadLock
+			if named { // the locks of LOCK TABLES, which a transaction ends
+				s.one.Facts |= FactTableLocks
+			} else {
+				s.one.Facts |= FactReadLock
+			}
 		}
 	}
 }

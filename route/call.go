@@ -189,7 +189,7 @@ func (s *scan) lock(name sqltoken.Token, word string) {
 		s.noteAt(name, LockingRead, ToPrimary, ChecksLock, 0)
 	case equal(word, "release_all_locks"):
 		s.noteAt(name, LockingRead, ToPrimary, ReleasesLock, FactReleasesAllLocks)
-	case len(word) >= 7 && equal(word[:7], "release"):
+	case oneOf(word, "release_lock service_release_locks version_tokens_unlock"):
 		s.noteAt(name, LockingRead, ToPrimary, ReleasesLock, FactReleasesLock)
 	default:
 		s.noteAt(name, LockingRead, ToPrimary, TakesLock, FactTakesLock)

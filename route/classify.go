@@ -79,8 +79,10 @@ type scan struct {
 	// body that a stored program follows, forStatement that SET STATEMENT ...
 	// FOR came before: no server takes it twice.
 	names, body, forStatement bool
-	whole                     Statement // all statements so far
-	one                       Statement // the one being read
+	// proxy is the reason of the first statement that is for the proxy.
+	proxy Reason
+	whole Statement // all statements so far
+	one   Statement // the one being read
 }
 
 // next reads the next token that is code, and looks for hints in the comments
@@ -128,7 +130,16 @@ func (s *scan) run() {
 		}
 		s.statement()
 		s.rest()
+		s.asksLast()
 		s.merge()
+	}
+}
+
+// asksLast sends SET @n = FOUND_ROWS() where the statement before ran: it writes
+// nothing but the variable.
+func (s *scan) asksLast() {
+	if s.one.Facts.Any(FactPrevious) && s.one.Reason == AssignsVariable {
+		s.one.Class, s.one.Target, s.one.Reason = Diagnostics, ToLast, PreviousStatement
 	}
 }
 
@@ -141,6 +152,12 @@ func (s *scan) skip(kind sqltoken.Kind) {
 // merge adds the statement that has been read to the whole text.
 func (s *scan) merge() {
 	w, one := &s.whole, &s.one
+	if one.Facts.Any(FactProxy) && s.proxy == NoReason {
+		s.proxy = AsksProxy
+		if one.Reason == KillsByID {
+			s.proxy = KillsByID
+		}
+	}
 	w.Count++
 	w.Facts |= one.Facts
 	hint := w.Hint
@@ -150,9 +167,16 @@ func (s *scan) merge() {
 		w.Facts, w.Count = facts, count
 	}
 	w.Hint = hint
+	if w.Count > 1 && w.Facts.Any(FactSetsVariable) {
+		w.Facts |= FactAssigns // only the server that ran it has the value
+	}
 	// One server runs all of them. A replica may only if each is a read.
 	if w.Count > 1 && (w.Target != ToReplica || w.Class.rank() > Read.rank()) {
 		w.Target = ToPrimary
+	}
+	const others = FactSession | FactSetsVariable | FactAssigns | FactGlobal | FactConnection
+	if w.Facts.Any(FactProxy) && (w.Count > 1 || w.Facts.Any(others)) {
+		w.Target, w.Reason = Refuse, s.proxy // no server knows that part of it
 	}
 }
 
@@ -164,6 +188,9 @@ func (s *scan) note(c Class, t Target, why Reason, facts Facts) {
 
 func (s *scan) noteAt(tok sqltoken.Token, c Class, t Target, why Reason, facts Facts) {
 	s.one.Facts |= facts
+	if c == Read && (s.one.Class == Show || s.one.Class == Explain) {
+		c = s.one.Class
+	}
 	if s.one.Class != Empty {
 		// A plain read gives way to any reason that says more.
 		had, has := s.one.strength(), strength(c, t)

@@ -14,6 +14,7 @@ const (
 	sayReadOnly     = "this endpoint is read-only: it never reaches the primary"
 	sayNoReplica    = "no replica can be read"
 	sayNoPrimary    = "no server takes writes"
+	sayMixed        = "a statement for the proxy must come alone: no server knows it"
 	sayTwoPrimaries = "two servers take writes: neither is trusted with one"
 )
 
@@ -49,6 +50,11 @@ func (c *choice) decide() {
 	s, st := c.session, c.st
 	if c.st.Target == Answer && st.Class != Begin {
 		c.d.because(st.Reason)
+		return
+	}
+	if st.Target == Refuse {
+		c.d.because(st.Reason)
+		c.refuse(sayMixed)
 		return
 	}
 	if c.policy.Endpoint == ReadOnly {

@@ -45,6 +45,7 @@ func (s *scan) expression() {
 // word that keyword or behindKeyword look for, so that they are not asked about
 // the others.
 var tellingLengths = [32]uint32{
+	'c' & 0x1f: 1 << 7,      // currval
 	'd' & 0x1f: 1 << 6,      // delete
 	'f' & 0x1f: 1 << 3,      // for
 	'i' & 0x1f: 1<<4 | 1<<6, // into, insert
@@ -59,7 +60,7 @@ var tellingLengths = [32]uint32{
 // keyword looks at a word that means something by itself.
 func (s *scan) keyword() {
 	switch w := s.word(s.tok); {
-	case equal(w, "nextval") && s.isOp(s.prev, '.'):
+	case (equal(w, "nextval") || equal(w, "currval")) && s.isOp(s.prev, '.') && s.maria():
 		s.note(Write, ToPrimary, UsesSequence, 0)
 	case equal(w, "sql_calc_found_rows"):
 		s.note(Read, ToReplica, CountsFoundRows, FactCountsFoundRows)
@@ -91,11 +92,11 @@ func (s *scan) behindKeyword() {
 		}
 	case 'u':
 		if equal(w, "update") && !s.is(s.prev2, "for") {
-			s.writes()
+			s.noteAt(s.prev, Write, ToPrimary, Writes, 0)
 		}
 	case 'd':
 		if equal(w, "delete") {
-			s.writes()
+			s.noteAt(s.prev, Write, ToPrimary, Writes, 0)
 		}
 	case 'r':
 		if equal(w, "replace") {
@@ -112,8 +113,7 @@ func (s *scan) behindKeyword() {
 	}
 }
 
-// writes records a WITH ... UPDATE, unless the word is a function: INSERT(a, 1,
-// 2, b) and REPLACE(a, b, c).
+// writes records INSERT and REPLACE, unless they are the functions of that name.
 func (s *scan) writes() {
 	if !s.op('(') {
 		s.noteAt(s.prev, Write, ToPrimary, Writes, 0)
@@ -121,6 +121,9 @@ func (s *scan) writes() {
 }
 
 func (s *scan) into() {
+	if s.is(s.prev2, "insert") || s.is(s.prev2, "replace") {
+		return
+	}
 	if s.atOneOf("outfile dumpfile") {
 		s.noteAt(s.prev, Write, ToPrimary, WritesFile, 0)
 		return

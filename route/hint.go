@@ -133,6 +133,7 @@ type hintReader struct {
 	at     int // behind the present piece
 	end    int
 	word   span // the present piece; empty at the end
+	begun  bool // it is a hint, so that what cannot be read is an error
 	failed bool
 	found  Hint
 }
@@ -157,7 +158,7 @@ func (r *hintReader) next() {
 		if q := r.text[i]; q == '\'' || q == '"' || q == '`' {
 			n := strings.IndexByte(r.text[j:r.end], q)
 			if n < 0 {
-				r.failed = true
+				r.failed = r.begun
 				n = r.end - j
 			}
 			r.word = span{j, j + n}
@@ -203,13 +204,17 @@ func (r *hintReader) comment() {
 		r.alone(HintToReplica)
 	case flavor.ReplicaWord(w):
 		r.replica()
-	case r.accept("force_node"):
+	case r.is("force_node"):
+		r.begun = true
+		r.next()
 		r.expect("=")
-		r.found.node = r.word
-		r.alone(HintToNode)
+		r.found.Route, r.found.node = HintToNode, r.rest()
+		r.failed = r.failed || r.found.node.end <= r.found.node.start
 	case r.is("to"):
 		r.to(false)
-	case r.accept("maxscale"):
+	case r.is("maxscale"):
+		r.begun = true
+		r.next()
 		r.maxscale()
 	case r.is("mysqlrw"):
 		r.optimizerHints()
@@ -308,6 +313,7 @@ func (r *hintReader) optimizerHints() {
 	for !r.done() && !r.failed {
 		switch {
 		case r.is("mysqlrw"):
+			r.begun = true
 			r.next()
 			r.settings()
 		case r.is("read_consistency"):

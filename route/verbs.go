@@ -123,6 +123,9 @@ func (s *scan) known() {
 	switch s.tok.Kind {
 	case sqltoken.UserVar:
 		s.one.Facts |= FactUserVariable
+		if s.one.Class == Call || s.one.Class == Load { // OUT parameters, LOAD DATA ... (a, @b)
+			s.one.Facts |= FactAssigns
+		}
 	case sqltoken.Assign:
 		s.one.Facts |= FactAssigns
 	case sqltoken.Op:

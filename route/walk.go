@@ -104,17 +104,18 @@ func (w *walker) behind(keywords ...string) []string {
 }
 
 // assignedVariables returns the user variables that the text gives a value: in
-// front of := or =, and behind INTO. Nil if there is none it can name.
+// front of := or =, behind INTO, and all that CALL and LOAD DATA name. Nil if
+// there is none it can name.
 func (w *walker) assignedVariables() []string {
 	var names []string
-	into := false
+	into, all := false, w.word(0, "call") || w.word(0, "load")
 	for i, t := range w.tokens {
 		switch {
 		case w.word(i, "into"):
 			into = true
 		case t.Kind == sqltoken.UserVar:
 			next := w.piece(i + 1)
-			if into || next == ":=" || next == "=" {
+			if all || into || next == ":=" || next == "=" {
 				names = append(names, unquote(w.piece(i)[1:]))
 			}
 		case w.piece(i) != ",":

@@ -165,6 +165,10 @@ func (n *Nesting) word(w string) {
 		}
 	case "do":
 		n.do(begin)
+	case "atomic": // BEGIN NOT ATOMIC
+		if last == "not" {
+			n.state |= begins
+		}
 	case "handler":
 		n.state |= handler
 	case "procedure", "function", "trigger", "event", "package":
