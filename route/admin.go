@@ -4,14 +4,15 @@ import "github.com/mysqlrw/mysqlrw/pkg/sqltoken"
 
 // shown are the words behind SHOW of what is replicated with the data, so that
 // a replica can answer. All else that SHOW knows is a server's own.
-const shown = "tables columns fields index indexes keys databases schemas create triggers events procedure function " +
-	"package table character charset collation extended"
+const shown = "tables columns fields index indexes keys databases schemas create triggers procedure function " +
+	"package character charset collation extended library"
 
 // show handles SHOW. Its WHERE clause is an expression like any other.
 func (s *scan) show() {
-	start := s.tok
+	start := s.here()
 	s.next()
-	full := s.accept("full")
+	s.accept("full")
+	s.locking = true
 	switch {
 	case s.at("mysqlrw"):
 		s.noteAt(start, Show, Answer, AsksProxy, FactProxy)
@@ -22,7 +23,9 @@ func (s *scan) show() {
 	case s.at("count"):
 		s.noteAt(start, Diagnostics, ToLast, PreviousStatement, FactPrevious)
 		s.names = true
-	case s.atOneOf(shown) && !(full && s.at("create")):
+	case s.at("create") && (s.followedBy("user") || s.followedBy("event")):
+		s.noteAt(start, Show, ToPrimary, ServerState, FactServerState)
+	case s.atOneOf(shown):
 		s.noteAt(start, Show, ToReplica, ReadOnlyStatement, 0)
 		s.next()
 		if s.atOneOf("code") { // SHOW PROCEDURE CODE p
@@ -36,7 +39,7 @@ func (s *scan) show() {
 // explain handles EXPLAIN, DESCRIBE and DESC. ANALYZE runs the statement, so
 // that its class counts.
 func (s *scan) explain() {
-	start := s.tok
+	start := s.here()
 	s.next()
 	analyze := false
 	for {
@@ -70,7 +73,7 @@ func (s *scan) explain() {
 }
 
 // explained looks at what is explained: a query, a write, or a table.
-func (s *scan) explained(start sqltoken.Token, runs bool) {
+func (s *scan) explained(start place, runs bool) {
 	parenthesis := s.op('(')
 	for s.op('(') {
 		s.next()
@@ -95,7 +98,7 @@ func (s *scan) explained(start sqltoken.Token, runs bool) {
 // analyze handles ANALYZE TABLE and MariaDB's ANALYZE SELECT, UPDATE, DELETE,
 // which run the statement.
 func (s *scan) analyze() {
-	start := s.tok
+	start := s.here()
 	s.next()
 	if s.atOneOf("table tables local no_write_to_binlog persistent") {
 		s.noteAt(start, Admin, ToPrimary, Administers, FactImplicitCommit)
@@ -130,7 +133,7 @@ func (s *scan) flush() {
 
 // kill handles KILL. A number is one that the proxy gave out.
 func (s *scan) kill() {
-	start := s.tok
+	start := s.here()
 	s.next()
 	for s.atOneOf("hard soft connection query") {
 		s.next()
@@ -145,7 +148,7 @@ func (s *scan) kill() {
 
 // backup handles MariaDB's BACKUP STAGE, LOCK and UNLOCK.
 func (s *scan) backup() {
-	start := s.tok
+	start := s.here()
 	s.next()
 	fact := FactInstanceLock
 	if s.at("unlock") {
@@ -159,7 +162,7 @@ func (s *scan) backup() {
 
 // lockTables handles LOCK and UNLOCK, TABLES and INSTANCE.
 func (s *scan) lockTables() {
-	start, lock := s.tok, s.at("lock")
+	start, lock := s.here(), s.at("lock")
 	s.next()
 	instance := s.at("instance")
 	switch {
@@ -179,7 +182,7 @@ func (s *scan) lockTables() {
 
 // handler handles HANDLER t OPEN, READ and CLOSE.
 func (s *scan) handler() {
-	start := s.tok
+	start := s.here()
 	s.next()
 	for !s.ended() && !s.atOneOf("open read close") || s.isOp(s.prev, '.') || s.prev == start {
 		if s.ended() {
@@ -199,7 +202,7 @@ func (s *scan) handler() {
 }
 
 func (s *scan) execute() {
-	start := s.tok
+	start := s.here()
 	s.next()
 	if s.at("immediate") {
 		s.noteAt(start, Execute, ToPrimary, RunsRoutine, FactRoutine|FactUnseen)
@@ -211,7 +214,7 @@ func (s *scan) execute() {
 
 // load handles LOAD DATA, LOAD XML and LOAD INDEX INTO CACHE.
 func (s *scan) load() {
-	start := s.tok
+	start := s.here()
 	s.next()
 	if s.at("index") {
 		s.noteAt(start, Admin, ToPrimary, Administers, FactImplicitCommit)

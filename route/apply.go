@@ -8,41 +8,77 @@ func (s *Session) Apply(st *Statement, text string, d *Decision, snap *Snapshot,
 	if d.Target == Refuse {
 		return
 	}
-	server := ""
+	ran := applied{st: st, d: d, out: out}
 	if d.Server >= 0 && d.Server < len(snap.Servers) {
-		server = snap.Servers[d.Server].Name
-	}
-	if server != "" {
-		s.last = server
-		if s.home == "" && snap.Servers[d.Server].Role == Replica {
-			s.home = server
+		ran.server, ran.role = snap.Servers[d.Server].Name, snap.Servers[d.Server].Role
+		s.last = ran.server
+		if ran.role == Replica {
+			s.home = ran.server
 		}
 	}
-	if token, err := s.Token.Union(out.Position); err == nil {
-		s.Token = token
-	}
+	s.learn(out.Position, ran.server, ran.role)
 	if !out.Failed {
-		s.release(st, text, server)
-		s.start(st, text, d, server)
+		s.holdsAfter(&ran, text)
 		s.settings(st, text)
-		s.executed(st, text, server)
 	}
-	if out.StateChanged && st.Facts.Any(FactRoutine) {
-		s.add(hold{kind: PinUnknown, server: server})
+	s.transaction(&ran, text)
+}
+
+// applied is a statement that has run.
+type applied struct {
+	st     *Statement
+	d      *Decision
+	out    Outcome
+	server string // "" if the proxy answered
+	role   Role
+}
+
+// holdsAfter brings the holds up to date.
+func (s *Session) holdsAfter(ran *applied, text string) {
+	st := ran.st
+	if len(s.holds) > 0 && ran.server != "" && !st.Facts.Any(FactPrevious) {
+		s.drop(HoldFoundRows, "")
 	}
-	s.transaction(st, d, server, out)
+	const changes = FactUnlocksTables | FactUnlocksInstance | FactReleasesLock | FactReleasesAllLocks | FactDropsTable |
+		FactUnprepares | FactHandlerClose | FactSetsVariable | FactRenames | FactOpens
+	if ran.d.Starts == 0 && !st.Facts.Any(FactExecutes) && (len(s.holds) == 0 || !st.Facts.Any(changes)) {
+		s.unexplained(ran)
+		return
+	}
+	for _, w := range walk(text, &s.Options) {
+		one := *st
+		if st.Count > 1 {
+			one = Classify(w.text[w.tokens[0].Start:w.tokens[len(w.tokens)-1].End], &s.Options)
+			if one.Facts.Any(FactSetsVariable) {
+				one.Facts |= FactAssigns
+			}
+		}
+		s.release(&one, w)
+		s.start(&one, w, ran.server)
+		s.executed(&one, w, ran.server)
+	}
+	if st.Facts.Any(FactUnseen) {
+		s.add(hold{kind: PinUnknown, server: ran.server})
+	}
+	s.unexplained(ran)
+}
+
+// unexplained pins the session if the server says that the statement changed
+// state, and nothing in the text says which.
+func (s *Session) unexplained(ran *applied) {
+	const explained = FactSession | FactSetsVariable | FactUnprepares | FactDropsTable | FactOpens | FactConnection
+	if ran.out.StateChanged && (ran.d.Starts&^HoldRoutine == 0 && !ran.st.Facts.Any(explained)) {
+		s.add(hold{kind: PinUnknown, server: ran.server})
+	}
 }
 
 // add notes a hold. One of a kind and name is enough, but a lock counts.
 func (s *Session) add(h hold) {
-	if h.kind&PinUserLock == 0 {
-		if s.find(h.kind, h.name) != nil && h.name != "" || h.name == "" && s.unnamed(h.kind) {
-			return
+	for i := range s.holds {
+		old := &s.holds[i]
+		if old.kind != h.kind || !strings.EqualFold(old.name, h.name) || old.schema != h.schema {
+			continue
 		}
-		s.holds = append(s.holds, h)
-		return
-	}
-	if old := s.find(PinUserLock, h.name); old != nil && old.name == h.name {
 		if old.count == 0 || h.count == 0 {
 			old.count = 0
 		} else {
@@ -53,64 +89,73 @@ func (s *Session) add(h hold) {
 	s.holds = append(s.holds, h)
 }
 
-func (s *Session) unnamed(kind Holds) bool {
-	for i := range s.holds {
-		if s.holds[i].kind == kind && s.holds[i].name == "" {
-			return true
-		}
-	}
-	return false
-}
-
 // drop ends the holds of some kinds; an empty name ends all of them.
 func (s *Session) drop(kinds Holds, name string) {
+	s.dropIf(func(h *hold) bool {
+		return h.kind&kinds != 0 && (name == "" || h.name != "" && strings.EqualFold(h.name, name))
+	})
+}
+
+func (s *Session) dropIf(ends func(*hold) bool) {
 	kept := s.holds[:0]
-	for _, h := range s.holds {
-		if h.kind&kinds == 0 || name != "" && !strings.EqualFold(h.name, name) {
-			kept = append(kept, h)
+	for i := range s.holds {
+		if !ends(&s.holds[i]) {
+			kept = append(kept, s.holds[i])
 		}
 	}
 	s.holds = kept
 }
 
+// dropTable ends the hold of a temporary table. The table of another schema is
+// another table.
+func (s *Session) dropTable(o object) {
+	schema := s.in(o)
+	s.dropIf(func(h *hold) bool {
+		return h.kind == HoldTemporaryTable && strings.EqualFold(h.name, o.name) && strings.EqualFold(h.schema, schema)
+	})
+}
+
+// in returns the schema that a name stands for.
+func (s *Session) in(o object) string {
+	if o.schema != "" {
+		return o.schema
+	}
+	return s.Schema
+}
+
 // release ends what the statement ends.
-func (s *Session) release(st *Statement, text, server string) {
+func (s *Session) release(st *Statement, w *walker) {
 	if len(s.holds) == 0 {
 		return
 	}
-	if d := st.Facts; !d.Any(FactPrevious) && st.Class != Empty && server != "" {
-		s.drop(HoldFoundRows, "")
-	}
-	if st.Facts.Any(FactUnlocksTables) {
+	f := st.Facts
+	if f.Any(FactUnlocksTables) {
 		s.drop(PinTableLocks|PinReadLock, "")
 	}
-	if st.Facts.Any(FactUnlocksInstance) {
+	if f.Any(FactUnlocksInstance) {
 		s.drop(PinInstanceLock, "")
 	}
-	if st.Class == Begin { // START TRANSACTION ends LOCK TABLES, but no global read lock
+	if f.Any(FactOpens) { // START TRANSACTION ends LOCK TABLES, but no global read lock
 		s.drop(PinTableLocks, "")
 	}
-	if st.Facts.Any(FactReleasesAllLocks) {
+	if f.Any(FactReleasesAllLocks) && w.plainCall() {
 		s.drop(PinUserLock, "")
 	}
-	if st.Facts.Any(FactReleasesLock) {
-		s.releaseLock(text)
+	if f.Any(FactReleasesLock) && w.plainCall() {
+		s.releaseLock(w)
 	}
-	w := walk(text, &s.Options)
-	switch {
-	case st.Facts.Any(FactDropsTable):
-		for _, name := range w.names("table", "tables") {
-			s.drop(HoldTemporaryTable, name)
+	if f.Any(FactDropsTable) {
+		for _, o := range w.names("table", "tables") {
+			s.dropTable(o)
 		}
-	case st.Facts.Any(FactUnprepares):
-		for _, name := range w.names("prepare", "prepare") {
-			s.drop(HoldPrepared, name)
-		}
-	case st.Facts.Any(FactHandlerClose):
-		for _, name := range w.names("handler", "handler") {
-			s.drop(HoldHandler, name)
-		}
-	case st.Facts.Any(FactSetsVariable):
+	}
+	if f.Any(FactUnprepares) {
+		s.drop(HoldPrepared, w.first("prepare"))
+	}
+	if f.Any(FactHandlerClose) {
+		s.drop(HoldHandler, w.first("handler"))
+	}
+	if f.Has(FactSetsVariable) && !f.Any(FactAssigns) {
 		for _, name := range w.assignedVariables() {
 			s.drop(HoldVariable, name)
 		}
@@ -119,9 +164,9 @@ func (s *Session) release(st *Statement, text, server string) {
 
 // releaseLock counts one lock down, if it is certain which and how often it was
 // taken.
-func (s *Session) releaseLock(text string) {
-	name, sure := walk(text, &s.Options).lock("release_lock")
-	if !sure || name == "" {
+func (s *Session) releaseLock(w *walker) {
+	name, sure := w.lock("release_lock")
+	if !sure {
 		return
 	}
 	if h := s.find(PinUserLock, name); h != nil && h.count > 0 {
@@ -132,30 +177,40 @@ func (s *Session) releaseLock(text string) {
 }
 
 // start notes what the statement leaves on the connection that ran it.
-func (s *Session) start(st *Statement, text string, d *Decision, server string) {
-	if d.Starts == 0 {
-		return
+func (s *Session) start(st *Statement, w *walker, server string) {
+	starts := st.Starts()
+	if st.Facts.Any(FactRenames) {
+		s.rename(w, server)
 	}
-	w := walk(text, &s.Options)
 	for _, kind := range AllHolds() {
-		if d.Starts&kind == 0 {
+		if starts&kind == 0 {
 			continue
 		}
 		h := hold{kind: kind, server: server}
 		switch kind {
 		case HoldTemporaryTable:
-			s.addNames(h, w.names("table", "sequence"))
+			for _, o := range w.names("table", "sequence") {
+				h.name, h.schema = o.name, s.in(o)
+				s.add(h)
+			}
 		case HoldVariable:
-			s.addNames(h, w.assignedVariables())
+			names := w.assignedVariables()
+			if len(names) == 0 {
+				s.add(h)
+			}
+			for _, h.name = range names {
+				s.add(h)
+			}
 		case HoldHandler:
-			s.addNames(h, w.names("handler", "handler"))
+			h.name = w.handler()
+			s.add(h)
 		case HoldPrepared:
-			h.starts = preparedText(w, &s.Options)
-			s.drop(HoldPrepared, first(w.names("prepare", "prepare")))
-			s.addNames(h, w.names("prepare", "prepare"))
+			h.name, h.starts = w.first("prepare"), preparedText(w, &s.Options)
+			s.drop(HoldPrepared, h.name)
+			s.add(h)
 		case PinUserLock:
-			name, sure := w.lock("get_lock")
-			if h.name = name; sure && name != "" {
+			sure := false
+			if h.name, sure = w.lock("get_lock"); sure {
 				h.count = 1
 			}
 			s.add(h)
@@ -163,39 +218,15 @@ func (s *Session) start(st *Statement, text string, d *Decision, server string) 
 			s.add(h)
 		}
 	}
-	if st.Facts.Any(FactRenames) {
-		s.rename(w, server)
-	}
-}
-
-func first(names []string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	return names[0]
-}
-
-// addNames adds one hold for each name, or one without a name if there is none.
-func (s *Session) addNames(h hold, names []string) {
-	if len(names) == 0 {
-		s.add(h)
-		return
-	}
-	for _, h.name = range names {
-		s.add(h)
-	}
 }
 
 // executed adds what an EXECUTE does to what is held, as the text that was
 // prepared says.
-func (s *Session) executed(st *Statement, text, server string) {
-	if st.Facts.Any(FactRenames) && len(s.holds) > 0 {
-		s.rename(walk(text, &s.Options), server)
-	}
+func (s *Session) executed(st *Statement, w *walker, server string) {
 	if !st.Facts.Any(FactExecutes) {
 		return
 	}
-	h := s.find(HoldPrepared, first(walk(text, &s.Options).names("execute", "execute")))
+	h := s.find(HoldPrepared, w.first("execute"))
 	if h == nil {
 		s.add(hold{kind: PinUnknown, server: server})
 		return
@@ -208,75 +239,73 @@ func (s *Session) executed(st *Statement, text, server string) {
 	}
 }
 
-// rename follows a temporary table that gets another name: whatever name stands
-// behind RENAME or TO is held too.
+// rename follows a temporary table that gets another name.
 func (s *Session) rename(w *walker, server string) {
-	if s.find(HoldTemporaryTable, "") == nil {
-		return
-	}
-	renamed := false
-	names := w.all()
-	for _, name := range names {
-		renamed = renamed || s.find(HoldTemporaryTable, name) != nil
-	}
-	if !renamed {
-		return
-	}
-	for _, name := range w.behind("to", "rename", "as") {
-		s.add(hold{kind: HoldTemporaryTable, name: name, server: server})
+	pairs := w.renamed()
+	for i := 0; i+1 < len(pairs); i += 2 {
+		from, to := pairs[i], pairs[i+1]
+		n := len(s.holds)
+		if s.dropTable(from); len(s.holds) < n {
+			s.add(hold{kind: HoldTemporaryTable, name: to.name, schema: s.in(to), server: server})
+		}
 	}
 }
 
 // transaction brings the transaction's state up to date.
-func (s *Session) transaction(st *Statement, d *Decision, server string, out Outcome) {
-	t := &s.Transaction
-	if !out.Failed {
-		s.transactionByText(st, d, server)
+func (s *Session) transaction(ran *applied, text string) {
+	t, st, d := &s.Transaction, ran.st, ran.d
+	if !ran.out.Failed {
+		s.transactionByText(ran, text)
 	}
-	if out.StatusKnown {
-		s.AutocommitOff = out.AutocommitOff
+	// A replica's word about a transaction counts only if one was open before:
+	// a server's own default of autocommit must not bind the session to it.
+	here := ran.role == Primary || t.Open || s.AutocommitOff
+	if ran.out.StatusKnown && !d.Split && ran.server != "" {
+		s.AutocommitOff = ran.out.AutocommitOff
 		switch {
-		case !out.InTransaction && server == t.Server:
+		case !ran.out.InTransaction && ran.server == t.Server:
 			*t = Transaction{}
-		case out.InTransaction && !d.Split:
-			t.Open, t.Server = true, server
+		case ran.out.InTransaction && here:
+			t.Open, t.Server = true, ran.server
 		}
 	}
-	if (t.Open || s.AutocommitOff) && !d.Split && server != "" && d.Target != ToAll {
+	if (t.Open || s.AutocommitOff) && !d.Split && here && ran.server != "" && d.Target != ToAll && !st.ends() {
 		if t.Server == "" {
-			t.Server = server
+			t.Server = ran.server
 		}
 		t.Open = true
 		t.Written = t.Written || st.Target == ToPrimary && st.Class.rank() >= LockingRead.rank()
 	}
-	if s.AutocommitOff && st.ends() && !out.Failed {
-		*t = Transaction{}
-	}
 }
 
-// ends says whether the statement ends the transaction that is open.
+// ends says whether the text ends the transaction that is open.
 func (st *Statement) ends() bool {
+	if st.Facts.Any(FactOpens) {
+		return false
+	}
 	return (st.Class == Commit || st.Class == Rollback) && !st.Facts.Any(FactToSavepoint|FactChain) ||
 		st.Facts.Any(FactImplicitCommit) && st.Class != Begin
 }
 
 // transactionByText reads what becomes of the transaction from the statement.
-func (s *Session) transactionByText(st *Statement, d *Decision, server string) {
-	t := &s.Transaction
+func (s *Session) transactionByText(ran *applied, text string) {
+	t, st := &s.Transaction, ran.st
 	switch {
-	case st.Class == Begin && st.Count == 1:
-		readOnly := st.Facts.Any(FactReadOnly) || !st.Facts.Any(FactReadWrite) && (s.next.ReadOnly || s.sessionReadOnly)
+	case st.Facts.Any(FactOpens):
+		readOnly := st.Facts.Any(FactReadOnly) || !st.Facts.Any(FactReadWrite) && (s.next.readOnly || s.sessionReadOnly)
 		*t = Transaction{Open: true, ReadOnly: readOnly}
-		if d.Server >= 0 {
-			t.Server = server
-		}
-		s.next = Transaction{}
+		t.Server = ran.server
+		s.current, s.next = s.next, coming{}
+	case st.Class == XA:
+		s.distributed(walk(text, &s.Options), ran.server)
 	case (st.Class == Commit || st.Class == Rollback) && st.Facts.Any(FactToSavepoint):
 	case (st.Class == Commit || st.Class == Rollback) && st.Facts.Any(FactChain):
-		*t = Transaction{Open: true, ReadOnly: t.ReadOnly, Server: server}
+		*t = Transaction{Open: true, ReadOnly: t.ReadOnly, Server: ran.server}
 	case st.ends():
 		*t = Transaction{}
-		s.nextReadCommitted = false
+		s.current, s.next = coming{}, coming{}
+	case st.Class != Set && st.Class != Use && ran.server != "" && !t.Open:
+		s.current, s.next = s.next, coming{} // SET TRANSACTION held for this statement
 	}
 	switch f := st.Facts & (FactAutocommitOn | FactAutocommitOff); f {
 	case FactAutocommitOn:
@@ -286,5 +315,19 @@ func (s *Session) transactionByText(st *Statement, d *Decision, server string) {
 		s.AutocommitOff = false
 	case FactAutocommitOff, FactAutocommitOn | FactAutocommitOff:
 		s.AutocommitOff = true
+	}
+}
+
+// distributed follows an XA transaction. What XA PREPARE leaves stays with its
+// connection until it is told to end, unless the server detaches it.
+func (s *Session) distributed(statements []*walker, server string) {
+	for _, w := range statements {
+		switch {
+		case !w.word(0, "xa"):
+		case w.word(1, "start"), w.word(1, "begin"):
+			s.Transaction = Transaction{Open: true, Written: true, Server: server}
+		case w.word(1, "commit"), w.word(1, "rollback"):
+			s.Transaction = Transaction{}
+		}
 	}
 }

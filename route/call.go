@@ -61,11 +61,12 @@ func (s *scan) call() {
 	}
 	s.notColumns()
 	name := s.prev
-	if name.Kind != sqltoken.Word && name.Kind != sqltoken.Name {
+	if name.kind != sqltoken.Word && name.kind != sqltoken.Name {
 		return
 	}
 	switch {
 	case s.isOp(s.prev2, ')'), s.is(s.prev2, "as"): // the columns of a derived table
+	case s.prev2.kind == sqltoken.EOF && s.is(name, "do"): // the first word
 	case s.isOp(s.prev2, '.'):
 		s.routine(name)
 	default:
@@ -76,10 +77,10 @@ func (s *scan) call() {
 // function looks up a name that is called. In quotes it is the built-in only if
 // the server's grammar has no word for it; so a quoted name is looked up for
 // what it does, and trusted with nothing.
-func (s *scan) function(name sqltoken.Token) {
+func (s *scan) function(name place) {
 	word := s.name(name)
 	info, known := lookupFunction(word)
-	if !info.harmful() && (!known || name.Kind == sqltoken.Name || !s.builtIn(&info, name)) {
+	if !info.harmful() && (!known || name.kind == sqltoken.Name || !s.builtIn(&info, name)) {
 		s.columns, s.called = inColumns, name
 		return
 	}
@@ -107,7 +108,7 @@ func (s *scan) function(name sqltoken.Token) {
 
 // builtIn says whether the word is a built-in on every server that may get the
 // text. The token being looked at is the parenthesis behind it.
-func (s *scan) builtIn(info *functionInfo, name sqltoken.Token) bool {
+func (s *scan) builtIn(info *functionInfo, name place) bool {
 	space := (s.gap || s.tok.Space != s.tok.Start) && (s.gap || !s.o.IgnoreSpace)
 	if s.mysql() && (space && info.NoSpaceMySQL || !s.within(info.MySQL, info.MySQLSince, info.MySQLUntil)) {
 		return false
@@ -139,19 +140,37 @@ func (s *scan) meets(c condition) bool {
 	before := s.prev2
 	switch c {
 	case ifArguments:
-		return s.arguments() > 0
+		return !s.isOp(s.peek(), ')')
 	case ifTwoArguments:
 		return s.arguments() == 2
 	case ifAfterOperand:
-		return s.isOp(before, ')') || before.Kind == sqltoken.String || before.Kind == sqltoken.Number
+		return s.isOp(before, ')') || before.kind == sqltoken.String || before.kind == sqltoken.Number
 	case ifAfterAs:
 		return s.is(before, "as")
 	case ifAfterOf:
 		return s.is(before, "of")
 	case ifInFrom:
-		return s.is(before, "from") || s.is(before, "join")
+		return s.is(before, "from") || s.is(before, "join") || s.isOp(before, ',') && s.hasColumns()
 	case ifSelectOption:
 		return s.is(before, "select")
+	}
+	return false
+}
+
+// hasColumns says whether COLUMNS ( stands in the parentheses that begin here,
+// which makes them JSON_TABLE's.
+func (s *scan) hasColumns() bool {
+	ahead, before := s.lex, place{}
+	for range 24 {
+		t := ahead.Next()
+		if t.End > s.tok.End+200 || t.Kind == sqltoken.EOF {
+			return false
+		}
+		at := placeOf(t)
+		if s.isOp(at, '(') || s.isOp(at, ')') {
+			return s.isOp(at, '(') && s.is(before, "columns")
+		}
+		before = at
 	}
 	return false
 }
@@ -163,18 +182,19 @@ func (s *scan) arguments() int {
 	ahead, depth, n := s.lex, 0, 0
 	for range 24 {
 		t := ahead.Next()
+		at := placeOf(t)
 		switch {
 		case t.End > s.tok.End+200:
 			return -1
 		case t.Kind == sqltoken.EOF || t.Kind == sqltoken.Semicolon:
 			return -1
-		case s.isOp(t, ')') && depth == 0:
+		case s.isOp(at, ')') && depth == 0:
 			return n
-		case s.isOp(t, ')'):
+		case s.isOp(at, ')'):
 			depth--
-		case s.isOp(t, '('):
+		case s.isOp(at, '('):
 			depth++
-		case s.isOp(t, ',') && depth == 0:
+		case s.isOp(at, ',') && depth == 0:
 			n++
 			continue
 		}
@@ -183,7 +203,7 @@ func (s *scan) arguments() int {
 	return -1
 }
 
-func (s *scan) lock(name sqltoken.Token, word string) {
+func (s *scan) lock(name place, word string) {
 	switch {
 	case equal(word, "is_free_lock"), equal(word, "is_used_lock"):
 		s.noteAt(name, LockingRead, ToPrimary, ChecksLock, 0)
@@ -198,13 +218,8 @@ func (s *scan) lock(name sqltoken.Token, word string) {
 
 // lastInsertID tells LAST_INSERT_ID(), which any connection that has been given
 // the value can answer, from LAST_INSERT_ID(x), which sets it.
-func (s *scan) lastInsertID(name sqltoken.Token) {
-	ahead := s.lex
-	t := ahead.Next()
-	for t.Kind == sqltoken.Comment || t.Kind == sqltoken.Hint {
-		t = ahead.Next()
-	}
-	if t.Kind == sqltoken.Op && s.text[t.Start] == ')' {
+func (s *scan) lastInsertID(name place) {
+	if s.isOp(s.peek(), ')') {
 		s.noteAt(name, Read, ToReplica, LastInsertID, FactLastInsertID)
 		return
 	}
@@ -213,7 +228,7 @@ func (s *scan) lastInsertID(name sqltoken.Token) {
 
 // routine records a call of something that is no built-in, unless the operator
 // vouches for it.
-func (s *scan) routine(name sqltoken.Token) {
+func (s *scan) routine(name place) {
 	if s.o.Harmless != nil && s.harmless(name) {
 		return
 	}
@@ -223,7 +238,7 @@ func (s *scan) routine(name sqltoken.Token) {
 // harmless looks a routine up in the operator's list, by its name or, if a
 // schema stands in front of it, by both. It allocates: only policies that list
 // routines pay for it.
-func (s *scan) harmless(name sqltoken.Token) bool {
+func (s *scan) harmless(name place) bool {
 	full := strings.ToLower(s.name(name))
 	if s.isOp(s.prev2, '.') && s.prev == name {
 		full = strings.ToLower(s.name(s.qualifier)) + "." + full

@@ -15,17 +15,15 @@ func Classify(text string, o *Options) Statement {
 	s := scan{text: text, o: o, lex: sqltoken.New(text, &o.Options)}
 	s.run()
 	if s.lex.Undecided() {
-		other := *o
-		other.SkipUndecided = true
-		s.either(&other)
+		s.either()
 	}
 	return s.whole
 }
 
 // either classifies the text again with undecided comments as comments, and
 // keeps the stronger reading if the two differ.
-func (s *scan) either(o *Options) {
-	skipped := scan{text: s.text, o: o, lex: sqltoken.New(s.text, &o.Options)}
+func (s *scan) either() {
+	skipped := scan{text: s.text, o: s.o, lex: sqltoken.NewSkipping(s.text, &s.o.Options)}
 	skipped.run()
 	a, b := &s.whole, &skipped.whole
 	if a.Class == b.Class && a.Target == b.Target && a.Facts == b.Facts && a.Count == b.Count {
@@ -58,6 +56,19 @@ func strength(c Class, t Target) int {
 	return c.rank()*8 + weight
 }
 
+// place is a token that has been read: what is kept of it is small, because all
+// that are read are kept for a while. A text is shorter than 2 GiB: no server
+// takes a longer one.
+type place struct {
+	start, end int32
+	kind       sqltoken.Kind
+}
+
+// here returns the place of the token being looked at.
+func (s *scan) here() place { return placeOf(s.tok) }
+
+func placeOf(t sqltoken.Token) place { return place{int32(t.Start), int32(t.End), t.Kind} }
+
 // scan reads one text from its first token to its last.
 type scan struct {
 	lex  sqltoken.Scanner
@@ -65,30 +76,33 @@ type scan struct {
 	o    *Options
 	// tok is the token being looked at, prev and prev2 the ones before it in
 	// the same statement. Comments are none of them.
-	tok, prev, prev2 sqltoken.Token
+	tok         sqltoken.Token
+	prev, prev2 place
 	// gap says that a comment stands between prev and tok, telling that prev is
-	// a word for which tok may decide.
-	gap, telling bool
+	// a word for which tok may decide, locking that a query inside the statement
+	// locks the rows that it reads: all but plain queries do.
+	gap, telling, locking bool
 	// columns follows "name ( a, b ) AS (", which is a common table
 	// expression's column list and no call.
 	columns columns
-	called  sqltoken.Token // the name in front of it
+	called  place // the name in front of it
 	// qualifier is the last name that stood in front of a dot.
-	qualifier sqltoken.Token
+	qualifier place
 	// names says that names may stand before parentheses without being called,
 	// body that a stored program follows, forStatement that SET STATEMENT ...
 	// FOR came before: no server takes it twice.
 	names, body, forStatement bool
 	// proxy is the reason of the first statement that is for the proxy.
-	proxy Reason
-	whole Statement // all statements so far
-	one   Statement // the one being read
+	proxy     Reason
+	whole     Statement // all statements so far
+	elsewhere Statement // the first of them that is not for a replica
+	one       Statement // the one being read
 }
 
 // next reads the next token that is code, and looks for hints in the comments
 // on the way.
 func (s *scan) next() {
-	s.prev2, s.prev = s.prev, s.tok
+	s.prev2, s.prev = s.prev, s.here()
 	s.gap = false
 	s.lex.Scan(&s.tok)
 	if s.tok.Kind >= sqltoken.Comment {
@@ -122,9 +136,9 @@ func (s *scan) run() {
 		if s.tok.Kind == sqltoken.EOF {
 			return
 		}
-		s.prev, s.prev2 = sqltoken.Token{}, sqltoken.Token{}
+		s.prev, s.prev2 = place{}, place{}
 		s.one = Statement{Class: Empty}
-		s.names, s.body, s.telling, s.forStatement = false, false, false, false
+		s.names, s.body, s.telling, s.locking, s.forStatement = false, false, false, false, false
 		if s.whole.Facts.Any(FactMode) { // SET NAMES gbk; what follows is read in another way
 			s.note(Unknown, ToPrimary, NotUnderstood, FactUnseen)
 		}
@@ -170,8 +184,20 @@ func (s *scan) merge() {
 	if w.Count > 1 && w.Facts.Any(FactSetsVariable) {
 		w.Facts |= FactAssigns // only the server that ran it has the value
 	}
+	switch {
+	case one.Class == Begin:
+		w.Facts |= FactOpens
+	case one.ends():
+		w.Facts &^= FactOpens
+	}
 	// One server runs all of them. A replica may only if each is a read.
-	if w.Count > 1 && (w.Target != ToReplica || w.Class.rank() > Read.rank()) {
+	if one.Target != ToReplica && s.elsewhere.Reason == NoReason {
+		s.elsewhere = *one
+	}
+	if e := &s.elsewhere; w.Count > 1 && e.Reason != NoReason {
+		if w.Target == ToReplica {
+			w.Reason, w.At, w.End = e.Reason, e.At, e.End
+		}
 		w.Target = ToPrimary
 	}
 	const others = FactSession | FactSetsVariable | FactAssigns | FactGlobal | FactConnection
@@ -183,10 +209,10 @@ func (s *scan) merge() {
 // note records that the statement is at least of class c, for the token being
 // looked at.
 func (s *scan) note(c Class, t Target, why Reason, facts Facts) {
-	s.noteAt(s.tok, c, t, why, facts)
+	s.noteAt(s.here(), c, t, why, facts)
 }
 
-func (s *scan) noteAt(tok sqltoken.Token, c Class, t Target, why Reason, facts Facts) {
+func (s *scan) noteAt(tok place, c Class, t Target, why Reason, facts Facts) {
 	s.one.Facts |= facts
 	if c == Read && (s.one.Class == Show || s.one.Class == Explain) {
 		c = s.one.Class
@@ -199,36 +225,38 @@ func (s *scan) noteAt(tok sqltoken.Token, c Class, t Target, why Reason, facts F
 		}
 	}
 	s.one.Class, s.one.Target, s.one.Reason = c, t, why
-	s.one.At, s.one.End = tok.Start, tok.End
+	s.one.At, s.one.End = int(tok.start), int(tok.end)
 }
 
 // word returns the text of a token.
-func (s *scan) word(t sqltoken.Token) string { return s.text[t.Start:t.End] }
+func (s *scan) word(t place) string { return s.text[t.start:t.end] }
 
 // name returns a name without its quotes. A doubled quote inside stays: no
 // name that is compared with has one.
-func (s *scan) name(t sqltoken.Token) string {
-	if t.Kind == sqltoken.Name || t.Kind == sqltoken.String {
-		if t.End-t.Start >= 2 {
-			return s.text[t.Start+1 : t.End-1]
+func (s *scan) name(t place) string {
+	if t.kind == sqltoken.Name || t.kind == sqltoken.String {
+		if t.end-t.start >= 2 {
+			return s.text[t.start+1 : t.end-1]
 		}
 	}
-	return s.text[t.Start:t.End]
+	return s.text[t.start:t.end]
 }
 
 // at says whether the token being looked at is that keyword, in lower case.
-func (s *scan) at(keyword string) bool { return s.is(s.tok, keyword) }
+func (s *scan) at(keyword string) bool {
+	return s.tok.Kind == sqltoken.Word && equal(s.text[s.tok.Start:s.tok.End], keyword)
+}
 
-func (s *scan) is(t sqltoken.Token, keyword string) bool {
-	return t.Kind == sqltoken.Word && equal(s.text[t.Start:t.End], keyword)
+func (s *scan) is(t place, keyword string) bool {
+	return t.kind == sqltoken.Word && equal(s.word(t), keyword)
 }
 
 // op says whether the token being looked at is that byte.
 func (s *scan) op(b byte) bool { return s.tok.Kind == sqltoken.Op && s.text[s.tok.Start] == b }
 
 // isOp says whether t is that byte.
-func (s *scan) isOp(t sqltoken.Token, b byte) bool {
-	return t.Kind == sqltoken.Op && t.End > t.Start && s.text[t.Start] == b
+func (s *scan) isOp(t place, b byte) bool {
+	return t.kind == sqltoken.Op && s.text[t.start] == b
 }
 
 // ended says whether the statement is over.
@@ -268,7 +296,7 @@ func oneOf(word, keywords string) bool {
 
 // atOneOf is at for several keywords.
 func (s *scan) atOneOf(keywords string) bool {
-	return s.tok.Kind == sqltoken.Word && oneOf(s.word(s.tok), keywords)
+	return s.tok.Kind == sqltoken.Word && oneOf(s.word(s.here()), keywords)
 }
 
 // maria and mysql say which servers may get the text; both, if it is unknown.

@@ -1,11 +1,6 @@
 package route
 
-import (
-	"strings"
-	"time"
-
-	"github.com/mysqlrw/mysqlrw/pkg/gtid"
-)
+import "strings"
 
 // What a client is told where nothing may run its statement.
 const (
@@ -26,38 +21,39 @@ const (
 // hint, session, policy. Of statements for the primary a connection that the
 // session holds there is the one to use.
 func (s *Session) Decide(st *Statement, text string, p *Policy, snap *Snapshot, rotation *Rotation) Decision {
-	d := Decision{Class: st.Class, Target: st.Target, Server: -1, Starts: st.Starts()}
-	c := choice{session: s, st: st, text: text, policy: p, snap: snap, rotation: rotation, d: &d}
+	c := choice{session: s, st: *st, text: text, policy: p, snap: snap, rotation: rotation}
+	c.d = Decision{Class: st.Class, Target: st.Target, Server: -1, Starts: st.Starts()}
 	c.decide()
 	if st.Hint.Malformed {
-		d.because(HintMalformed)
+		c.d.because(HintMalformed)
 	}
-	return d
+	return c.d
 }
 
-// choice is one decision being made.
+// choice is one decision being made. What Decide is given by pointer is copied,
+// so that none of it has to live on the heap.
 type choice struct {
 	session  *Session
-	st       *Statement
+	st       Statement
 	text     string
 	policy   *Policy
 	snap     *Snapshot
 	rotation *Rotation
-	d        *Decision
+	d        Decision
 }
 
 func (c *choice) decide() {
-	s, st := c.session, c.st
-	if c.st.Target == Answer && st.Class != Begin {
-		c.d.because(st.Reason)
-		return
-	}
-	if st.Target == Refuse {
+	s, st := c.session, &c.st
+	switch {
+	case st.Target == Refuse:
 		c.d.because(st.Reason)
 		c.refuse(sayMixed)
 		return
-	}
-	if c.policy.Endpoint == ReadOnly {
+	case st.Target == Answer && st.Class != Begin:
+		c.d.because(st.Reason)
+		c.ignoreHint()
+		return
+	case c.policy.Endpoint == ReadOnly:
 		c.readOnlyEndpoint()
 		return
 	}
@@ -77,17 +73,21 @@ func (c *choice) decide() {
 // bySession decides by what the session holds, outside a transaction or for a
 // read that may leave it.
 func (c *choice) bySession() {
-	s, st := c.session, c.st
+	s, st := c.session, &c.st
 	switch {
 	case st.Class == Begin && st.Target == Answer:
+		c.d.Target = Answer
 		c.d.because(StartsTransaction)
+		c.ignoreHint()
 		return
-	case (st.Class == Commit || st.Class == Rollback) && !st.Facts.Any(FactToSavepoint|FactChain):
+	case (st.Class == Commit || st.Class == Rollback) && !st.Facts.Any(FactToSavepoint|FactChain) && st.Count == 1:
 		c.d.Target = Answer
 		c.d.because(NoTransaction)
+		c.ignoreHint()
 		return
 	case st.Target == ToAll:
 		c.d.because(st.Reason)
+		c.ignoreHint()
 		return
 	}
 	if h, why := s.touches(st, c.text); h != nil {
@@ -112,29 +112,66 @@ func (c *choice) bySession() {
 	}
 }
 
-// hold sends the statement to the connection that something lives on.
+// hold sends the statement to the connection that something lives on. On a
+// server that is no primary, or no longer one, only what cannot change anything
+// runs, and the end of a transaction.
 func (c *choice) hold(server string, why Reason) {
 	c.d.Target, c.d.Server = ToHolder, c.snap.Find(server)
 	c.d.because(why)
+	defer c.ignoreHint()
 	if c.d.Server < 0 || c.snap.Servers[c.d.Server].State == Offline {
 		c.refuse("server " + server + " is gone, and with it what the session had there (" + why.String() + ")")
+		return
 	}
-	c.ignoreHint()
+	primary := c.snap.Servers[c.d.Server].Role == Primary
+	switch {
+	case c.policy.Endpoint == ReadOnly && primary:
+		c.refuse("server " + server + " is the primary now, which a read-only endpoint never reaches (" + why.String() + ")")
+		return
+	case primary, c.policy.Endpoint == ReadOnly, c.harmlessThere(why):
+		return
+	}
+	text := "server " + server + " takes no writes, and the session is tied to it (" + why.String() + ")"
+	c.refuse(text)
+}
+
+// harmlessThere says whether the statement may run on a replica that holds
+// something of the session.
+func (c *choice) harmlessThere(why Reason) bool {
+	st, t := &c.st, &c.session.Transaction
+	switch {
+	case st.Class == Rollback, st.Class == Commit && !t.Written, st.Class == Savepoint && !t.Written:
+		return true
+	case why == Pinned, t.Written:
+		return false // a pin excludes others, and that only the primary can
+	}
+	switch st.Target {
+	case ToReplica, ToAll, ToLast:
+		return true
+	}
+	// The server refuses a write of a function in a READ ONLY transaction.
+	return st.Class == Read || st.Class == Show || st.Class == Explain || st.Class == Handler || st.Class == Deallocate ||
+		st.Reason == UnknownFunction && t.ReadOnly
 }
 
 func (c *choice) refuse(text string) {
 	c.d.Target, c.d.Server, c.d.Error = Refuse, -1, text
 }
 
-// primary sends the statement to the primary.
+// primary sends the statement to the primary, because of what it is.
 func (c *choice) primary(why Reason) {
+	c.fallBack(why)
+	if why != HintPrimary && why != LevelStrong {
+		c.ignoreHint()
+	}
+}
+
+// fallBack sends the statement to the primary.
+func (c *choice) fallBack(why Reason) {
 	c.d.Target, c.d.Server = ToPrimary, c.snap.Primary()
 	c.d.because(why)
 	if c.d.Server < 0 {
 		c.noPrimary()
-	}
-	if why != HintPrimary {
-		c.ignoreHint()
 	}
 }
 
@@ -158,28 +195,44 @@ func (c *choice) noPrimary() {
 // ignoreHint notes a hint that asks for another server than the statement may
 // have.
 func (c *choice) ignoreHint() {
-	switch h := &c.st.Hint; {
-	case h.Route == HintToReplica, h.Route == HintToNode, h.Route == HintToLast, h.HasLevel && h.Level != Strong:
+	h := &c.st.Hint
+	onReplica := c.d.Server >= 0 && c.snap.Servers[c.d.Server].Role == Replica
+	if s := c.session; s.Transaction.Open || s.AutocommitOff {
+		c.weakNotPossible()
+	}
+	switch {
+	case h.Route == HintToReplica, h.Route == HintToNode, h.Route == HintToLast, h.HasLevel && h.Level != Strong,
+		h.Route == HintToPrimary && onReplica:
 		c.d.because(HintIgnored)
 	}
 }
 
-// last sends the statement where the one before ran.
+// last sends the statement where the one before ran. What that connection knew
+// is lost with it.
 func (c *choice) last() {
 	server := c.snap.Find(c.session.last)
-	if server < 0 {
+	if c.session.last == "" {
 		c.primary(NoPrevious)
 		c.d.because(c.st.Reason)
 		return
 	}
 	c.d.Target, c.d.Server = ToLast, server
 	c.d.because(c.st.Reason)
+	if server < 0 || c.snap.Servers[server].State == Offline {
+		c.refuse("server " + c.session.last + " is gone, and with it what the statement asks for (" + c.st.Reason.String() + ")")
+	}
+}
+
+// lastOnline says whether the server of the statement before can be used again.
+func (c *choice) lastOnline() bool {
+	server := c.snap.Find(c.session.last)
+	return server >= 0 && c.snap.Servers[server].State != Offline
 }
 
 // inTransaction decides within a transaction. It returns false for a read that
 // may leave it, or that its first statement decides where it runs.
 func (c *choice) inTransaction() bool {
-	s, st, t := c.session, c.st, &c.session.Transaction
+	s, st, t := c.session, &c.st, &c.session.Transaction
 	why := InTransaction
 	switch {
 	case t.ReadOnly:
@@ -192,16 +245,11 @@ func (c *choice) inTransaction() bool {
 		return false
 	}
 	if t.Server != "" {
-		c.hold(t.Server, why)
-		c.d.because(st.Reason)
-		return true
+		return c.stays(why)
 	}
 	// Nothing has been sent yet.
 	switch {
-	case st.Class == Commit, st.Class == Rollback:
-		if st.Facts.Any(FactToSavepoint) {
-			break
-		}
+	case (st.Class == Commit || st.Class == Rollback) && !st.Facts.Any(FactToSavepoint) && st.Count == 1:
 		c.d.Target = Answer
 		c.d.because(EndsTransaction)
 		return true
@@ -210,10 +258,11 @@ func (c *choice) inTransaction() bool {
 		return true
 	case st.Target == ToAll:
 		c.d.because(st.Reason)
+		c.ignoreHint()
 		return true
-	case t.ReadOnly && st.Target == ToReplica:
-		c.d.because(InReadOnlyTransaction)
-		return false
+	}
+	if t.ReadOnly {
+		return c.firstReadOnly(why)
 	}
 	if h, held := s.touches(st, c.text); h != nil {
 		c.hold(h.server, held)
@@ -225,243 +274,83 @@ func (c *choice) inTransaction() bool {
 	return true
 }
 
-// splits says whether a read may leave the read-write transaction.
-func (c *choice) splits() bool {
-	s := c.session
-	if s.Transaction.Written {
-		return false
+// stays decides for a transaction that runs on a server already.
+func (c *choice) stays(why Reason) bool {
+	s, st := c.session, &c.st
+	i := c.snap.Find(s.Transaction.Server)
+	if i >= 0 && c.snap.Servers[i].Role == Replica && st.Facts.Any(FactImplicitCommit) {
+		return false // it ends the transaction, and runs where it belongs
 	}
-	rc := s.readCommitted || s.nextReadCommitted
-	weak := c.st.Hint.HasLevel && c.st.Hint.Level == Weak
-	if !rc && weak {
-		c.d.because(WeakNotPossible)
-	}
-	return rc && c.policy.Splitting == SplitBeforeWrite
-}
-
-// read chooses a server for a read.
-func (c *choice) read() {
-	s, st, h := c.session, c.st, &c.st.Hint
-	if c.d.Split {
-		defer c.d.because(TransactionSplit)
-	}
-	if !c.policy.SystemSchemasOnReplicas && systemSchema(s.Schema) {
-		c.primary(SystemSchema)
-		return
-	}
-	q := Query{}
-	switch {
-	case h.Route == HintToPrimary:
-		c.primary(HintPrimary)
-		return
-	case h.Route == HintToLast && s.last != "":
-		c.last()
-		return
-	case h.Route == HintToReplica:
-		c.hintedReplica()
-		return
-	case h.Route == HintToNode:
-		q.Node = h.Node(c.text)
-		c.d.because(HintNode)
-	case s.Node != "":
-		q.Node = s.Node
-		c.d.because(NodePinned)
-	}
-	q.Level = c.level(q.Node != "")
-	c.d.Level = q.Level
-	q.MaxStaleness = c.staleness()
-	if !c.require(&q) {
-		return
-	}
-	c.choose(q)
-	if st.Reason != ReadOnlyStatement {
-		c.d.because(st.Reason)
-	}
-}
-
-// level returns the one that holds: the hint's, the session's, the policy's. A
-// server that was named need not have any position.
-func (c *choice) level(named bool) Level {
-	s, h := c.session, &c.st.Hint
-	switch {
-	case h.HasLevel:
-		c.d.because(HintLevel)
-		return h.Level
-	case named:
-		return Eventual
-	case s.HasLevel:
-		return s.Level
-	}
-	return c.policy.Level
-}
-
-// staleness returns the bound of this read's own.
-func (c *choice) staleness() time.Duration {
-	switch s, h := c.session, &c.st.Hint; {
-	case h.HasMaxStaleness:
-		return h.MaxStaleness
-	case s.HasMaxStaleness:
-		return s.MaxStaleness
-	}
-	return 0
-}
-
-// require finds the position that the read must see. It returns false if the
-// decision has been made: by level Strong, or because the position cannot be
-// read or is not there yet.
-func (c *choice) require(q *Query) bool {
-	s, d := c.session, c.d
-	switch q.Level {
-	case Strong:
-		if q.Node == "" {
-			c.primary(LevelStrong)
-			return false
-		}
-	case SessionLevel:
-		d.Token, q.Require = SessionToken, s.Token
-	case Global, SCC:
-		d.Token = GlobalToken
-		if !c.snap.CurrentKnown {
-			d.Fetch = true
-			d.because(PositionUnknown)
-			return false
-		}
-		q.Require = c.snap.Current
-	}
-	if after := c.st.Hint.After(c.text); after != "" {
-		given, err := gtid.ParseValue(after)
-		if err != nil {
-			c.refuse("hint after: " + err.Error())
-			d.because(HintMalformed)
-			return false
-		}
-		both, err := q.Require.Union(given)
-		if err != nil {
-			c.refuse("hint after: " + err.Error())
-			d.because(HintMalformed)
-			return false
-		}
-		d.Token, q.Require = GivenToken, both
-	}
-	q.Required = !q.Require.IsEmpty()
-	d.Require = q.Require
+	c.hold(s.Transaction.Server, why)
+	c.d.because(st.Reason)
 	return true
 }
 
-// hintedReplica follows a hint for a replica: no position, only max_lag and the
-// hint's own bound.
-func (c *choice) hintedReplica() {
-	q := Query{Level: Eventual, MaxStaleness: c.staleness(), ReplicaOnly: true}
-	c.d.because(HintReplica)
-	c.candidates(q)
-	if server := c.pick(); server >= 0 {
-		c.d.Target, c.d.Server = ToReplica, server
-		return
-	}
-	if c.st.Hint.Only {
-		c.refuse(sayNoReplica)
-		c.d.because(NoReplica)
-		return
-	}
-	c.primary(NoReplica)
-}
-
-func (c *choice) candidates(q Query) {
-	c.session.cands = Candidates(c.session.cands, c.snap, c.policy, q)
-}
-
-func (c *choice) pick() int {
-	return Pick(c.session.cands, c.snap, c.policy, c.rotation)
-}
-
-// choose picks a server that may take the read, one to wait for, or the primary.
-func (c *choice) choose(q Query) {
-	d := c.d
-	d.Target = ToReplica
-	if q.Node != "" && c.snap.Find(q.Node) < 0 {
-		d.because(NodeNotFound)
-		c.refuse(sayNodeNotFound)
-		return
-	}
-	c.candidates(q)
-	server := c.pick()
-	behind := server >= 0 && c.session.cands[server].Behind
-	lastResort := server >= 0 && c.session.cands[server].Why == WhyLastResort
-	if server >= 0 && !behind && !lastResort {
-		d.Server = server
-		if c.snap.Servers[server].Role == Primary && q.Level >= Strong {
-			d.Target = ToPrimary
-		}
-		if q.Required {
-			d.because(CaughtUp)
-		} else {
-			d.because(AnyReplica)
-		}
-		return
-	}
-	if c.wait(q) {
-		return
-	}
-	why := NoReplica
-	if c.anyBehind() {
-		why = NothingCaughtUp
-	}
-	switch {
-	case q.Node != "":
-		d.because(NodeNotReadable)
-		c.refuse("server " + q.Node + " cannot be read now")
-	case why == NothingCaughtUp && c.policy.ErrorOnTimeout:
-		d.because(why)
-		c.refuse(sayTimeout)
-	default:
-		c.primary(why)
-	}
-}
-
-// anyBehind says whether a replica could be read if only it had the position.
-func (c *choice) anyBehind() bool {
-	for _, cand := range c.session.cands {
-		if cand.Why == WhyBehindPosition {
+// firstReadOnly decides for the first statement of a READ ONLY transaction. It
+// runs whole on one server; if the session holds something, on that one.
+func (c *choice) firstReadOnly(why Reason) bool {
+	s, st := c.session, &c.st
+	for i := range s.holds {
+		if h := &s.holds[i]; h.kind&(HoldTemporaryTable|HoldVariable|HoldHandler|HoldPrepared) != 0 {
+			c.hold(h.server, why)
+			c.d.because(holdReason(h.kind))
 			return true
 		}
 	}
-	return false
+	c.d.because(why)
+	if st.Target == ToReplica {
+		return false
+	}
+	c.primary(st.Reason)
+	return true
 }
 
-// wait chooses the replica that is nearest to the position, if one may reach it
-// in time.
-func (c *choice) wait(q Query) bool {
-	budget := c.policy.SessionTimeout
-	if q.Level == Global || q.Level == SCC {
-		budget = c.policy.GlobalTimeout
+// holdReason returns the reason that goes with a kind of hold.
+func holdReason(kind Holds) Reason {
+	switch kind {
+	case HoldTemporaryTable:
+		return HeldTemporaryTable
+	case HoldVariable:
+		return HeldVariable
+	case HoldHandler:
+		return HeldHandler
+	case HoldPrepared:
+		return HeldStatement
 	}
-	switch s, h := c.session, &c.st.Hint; {
-	case h.HasTimeout:
-		budget = h.Timeout
-	case s.HasTimeout:
-		budget = s.Timeout
+	return HeldRoutine
+}
+
+// weakNotPossible says that a weak read was asked for in a transaction that
+// cannot have one.
+func (c *choice) weakNotPossible() {
+	if h := &c.st.Hint; c.st.Target == ToReplica && h.HasLevel && h.Level == Weak && !c.committed() {
+		c.d.because(WeakNotPossible)
 	}
-	if budget <= 0 || !q.Required {
-		return false
+}
+
+// committed says whether the transaction's isolation level is READ COMMITTED.
+func (c *choice) committed() bool {
+	s := c.session
+	if s.current.isolation {
+		return s.current.readCommitted
 	}
-	server := SmallestGap(c.session.cands, c.snap, q, budget)
-	if server < 0 {
-		return false
+	if s.next.isolation && !s.Transaction.Open {
+		return s.next.readCommitted
 	}
-	c.d.Server, c.d.Wait = server, budget
-	c.d.Fallback = ToPrimary
-	if c.policy.ErrorOnTimeout || q.Node != "" {
-		c.d.Fallback = Refuse
-	}
-	c.d.because(WaitForReplica)
-	return true
+	return s.readCommitted
+}
+
+// splits says whether a read may leave the read-write transaction.
+func (c *choice) splits() bool {
+	return !c.session.Transaction.Written && c.policy.Splitting == SplitBeforeWrite && c.committed()
 }
 
 // refusedReadOnly are the reasons for which a read-only endpoint refuses a
 // statement itself. The rest runs on its replica, which refuses what it must.
 func refusedReadOnly(r Reason) bool {
 	switch r {
-	case Writes, ChangesSchema, LoadsFile, LocksRows, UsesSequence, Distributed, ChangesServer:
+	case Writes, ChangesSchema, LoadsFile, LocksRows, UsesSequence, Distributed, ChangesServer, WritesFile, TakesLock,
+		TableLocks, RunsRoutine, Administers, NotUnderstood, Unreadable, Undecided:
 		return true
 	}
 	return false
@@ -470,18 +359,23 @@ func refusedReadOnly(r Reason) bool {
 // readOnlyEndpoint decides for an endpoint without a primary: one replica for
 // the whole session, as long as it can be read.
 func (c *choice) readOnlyEndpoint() {
-	s, st, d := c.session, c.st, c.d
+	s, st, d := c.session, &c.st, &c.d
 	switch {
 	case refusedReadOnly(st.Reason):
 		d.because(EndpointReadOnly)
 		d.because(st.Reason)
 		c.refuse(sayReadOnly)
 		return
-	case st.Class == Begin && s.Transaction.Server == "":
+	case st.Class == Begin && st.Target == Answer && s.Transaction.Server == "":
 		d.because(StartsTransaction)
+		return
+	case (st.Class == Commit || st.Class == Rollback) && s.Transaction.Server == "" && !st.Facts.Any(FactToSavepoint|FactChain):
+		d.Target = Answer
+		d.because(NoTransaction)
 		return
 	case st.Target == ToAll:
 		d.because(st.Reason)
+		c.ignoreHint()
 		return
 	}
 	if len(s.holds) > 0 || s.Transaction.Server != "" {
@@ -497,7 +391,7 @@ func (c *choice) readOnlyEndpoint() {
 		return
 	}
 	d.Target, d.Server = ToReplica, server
-	if st.Hint.Route == HintToPrimary || st.Hint.Route == HintToNode && !strings.EqualFold(st.Hint.Node(c.text), c.snap.Servers[server].Name) {
+	if st.Hint.Route == HintToPrimary || st.Hint.HasLevel && st.Hint.Level == Strong || st.Hint.Route == HintToNode && !strings.EqualFold(st.Hint.Node(c.text), c.snap.Servers[server].Name) {
 		d.because(HintIgnored)
 	}
 	d.because(st.Reason)

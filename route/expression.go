@@ -45,23 +45,26 @@ func (s *scan) expression() {
 // word that keyword or behindKeyword look for, so that they are not asked about
 // the others.
 var tellingLengths = [32]uint32{
-	'c' & 0x1f: 1 << 7,      // currval
-	'd' & 0x1f: 1 << 6,      // delete
-	'f' & 0x1f: 1 << 3,      // for
-	'i' & 0x1f: 1<<4 | 1<<6, // into, insert
-	'l' & 0x1f: 1 << 4,      // lock
-	'n' & 0x1f: 1<<4 | 1<<7, // next, nextval
-	'p' & 0x1f: 1 << 8,      // previous
-	'r' & 0x1f: 1 << 7,      // replace
-	's' & 0x1f: 1 << 19,     // sql_calc_found_rows
-	'u' & 0x1f: 1 << 6,      // update
+	'c' & 0x1f: 1 << 7,       // currval
+	'd' & 0x1f: 1 << 6,       // delete
+	'f' & 0x1f: 1 << 3,       // for
+	'i' & 0x1f: 1<<4 | 1<<6,  // into, insert
+	'l' & 0x1f: 1 << 4,       // lock
+	'n' & 0x1f: 1<<4 | 1<<7,  // next, nextval
+	'p' & 0x1f: 1 << 8,       // previous
+	'r' & 0x1f: 1 << 7,       // replace
+	's' & 0x1f: 1<<6 | 1<<19, // select, sql_calc_found_rows
+	't' & 0x1f: 1 << 5,       // table
+	'u' & 0x1f: 1 << 6,       // update
 }
 
 // keyword looks at a word that means something by itself.
 func (s *scan) keyword() {
-	switch w := s.word(s.tok); {
+	switch w := s.word(s.here()); {
 	case (equal(w, "nextval") || equal(w, "currval")) && s.isOp(s.prev, '.') && s.maria():
 		s.note(Write, ToPrimary, UsesSequence, 0)
+	case s.locking && s.isOp(s.prev, '(') && (equal(w, "select") || equal(w, "table")):
+		s.note(LockingRead, ToPrimary, LocksRows, 0)
 	case equal(w, "sql_calc_found_rows"):
 		s.note(Read, ToReplica, CountsFoundRows, FactCountsFoundRows)
 	}
@@ -70,7 +73,7 @@ func (s *scan) keyword() {
 // behindKeyword looks at the token behind a word for which it decides: FOR
 // UPDATE, LOCK IN, INTO OUTFILE, NEXT VALUE.
 func (s *scan) behindKeyword() {
-	if s.isOp(s.prev2, '.') || s.prev.Kind != sqltoken.Word {
+	if s.isOp(s.prev2, '.') || s.prev.kind != sqltoken.Word {
 		return
 	}
 	w := s.word(s.prev)
@@ -147,7 +150,7 @@ func systemSchema(name string) bool {
 
 // schema looks at the name in front of a dot.
 func (s *scan) schema() {
-	if s.prev.Kind != sqltoken.Word && s.prev.Kind != sqltoken.Name || s.isOp(s.prev2, '.') {
+	if s.prev.kind != sqltoken.Word && s.prev.kind != sqltoken.Name || s.isOp(s.prev2, '.') {
 		return
 	}
 	s.qualifier = s.prev
@@ -163,11 +166,11 @@ func (s *scan) schema() {
 // systemVariable reads @@x, @@global.x and @@session.x; the token being looked
 // at is @@, and afterwards the variable's name.
 func (s *scan) systemVariable() {
-	start, session, global := s.tok, false, false
+	start, session, global := s.here(), false, false
 	s.next()
 	if s.tok.Kind == sqltoken.Word {
-		session = oneOf(s.word(s.tok), "session local")
-		global = oneOf(s.word(s.tok), "global persist persist_only")
+		session = oneOf(s.word(s.here()), "session local")
+		global = oneOf(s.word(s.here()), "global persist persist_only")
 	}
 	if session || global {
 		s.next()
@@ -181,8 +184,8 @@ func (s *scan) systemVariable() {
 		s.note(Unknown, ToPrimary, NotUnderstood, 0)
 		return
 	}
-	start.End = s.tok.End
-	switch kind := lookupVariable(s.name(s.tok)); {
+	start.end = int32(s.tok.End)
+	switch kind := lookupVariable(s.name(s.here())); {
 	case kind == variableLastInsertID:
 		s.noteAt(start, Read, ToReplica, LastInsertID, FactLastInsertID)
 	case kind == variablePrevious:

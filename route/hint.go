@@ -375,16 +375,41 @@ func (r *hintReader) settings() {
 	}
 }
 
-// duration reads 50ms or, where a unit is given, a bare number of it.
+// duration reads 50ms, 2s or 1m30s or, where a unit is given, a bare number of
+// it.
 func (r *hintReader) duration(unit time.Duration) time.Duration {
 	text := r.piece()
 	r.next()
-	if n, err := strconv.Atoi(text); err == nil && (unit > 0 || n == 0) && n >= 0 && n <= 1<<31 {
-		return time.Duration(n) * unit
+	number, letters, pairs := 0, 0, 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c >= '0' && c <= '9' || c == '.' && number > 0:
+			if letters > 0 {
+				number, letters, pairs = 0, 0, pairs+1
+			}
+			number++
+		case strings.IndexByte("hmsun", c) >= 0 && number > 0:
+			letters++
+		default:
+			r.failed = true
+			return 0
+		}
 	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
+	var d time.Duration
+	var err error
+	switch {
+	case letters > 0:
+		d, err = time.ParseDuration(text)
+	case number == 0 || number > 9 || pairs > 0 || unit == 0 && strings.Trim(text, "0") != "":
 		r.failed = true
+	default:
+		n := 0
+		n, err = strconv.Atoi(text)
+		d = time.Duration(n) * unit
+	}
+	if err != nil {
+		r.failed = true
+		return 0
 	}
 	return d
 }

@@ -34,16 +34,24 @@ type Session struct {
 	// Transaction is the one that is open.
 	Transaction Transaction
 
-	// readCommitted is the isolation level's, next the one of the next
-	// transaction only.
 	readCommitted, sessionReadOnly bool
-	next                           Transaction
-	nextReadCommitted              bool
-	unreadable                     bool   // nobody knows how the server reads the next text
-	last                           string // the server of the statement before
-	home                           string // the read-only endpoint's replica
-	holds                          []hold
-	cands                          []Candidate
+	// next is what SET TRANSACTION says of the next transaction, current what it
+	// said of the one that is open.
+	next, current coming
+	unreadable    bool       // nobody knows how the server reads the next text
+	login         *Options   // what Options were before the session changed them
+	last          string     // the server of the statement before
+	home          string     // the read-only endpoint's replica
+	primary       string     // the primary that positions came from
+	there         gtid.Value // their union: what that server certainly has
+	holds         []hold
+	cands         []Candidate
+}
+
+// coming is what SET TRANSACTION without a scope says of one transaction.
+type coming struct {
+	readOnly                 bool
+	isolation, readCommitted bool // isolation: the level is set
 }
 
 // Transaction is an open transaction. The zero value is none.
@@ -61,6 +69,7 @@ type Transaction struct {
 type hold struct {
 	kind   Holds
 	name   string // of the table, variable, statement or lock; "" if it is not known
+	schema string // of the table
 	server string
 	count  int // how often a lock was taken; 0 if that cannot be known
 	starts Holds
@@ -86,15 +95,41 @@ func (s *Session) Holds() []Held {
 // Last returns the server that ran the statement before, or "".
 func (s *Session) Last() string { return s.last }
 
+// learn takes in the position that came with an answer.
+func (s *Session) learn(position gtid.Value, server string, role Role) {
+	if token, err := s.Token.Union(position); err == nil {
+		s.Token = token
+	}
+	if role != Primary {
+		return
+	}
+	if s.primary != server {
+		s.primary, s.there = server, gtid.Value{}
+	}
+	if there, err := s.there.Union(position); err == nil {
+		s.there = there
+	}
+}
+
+// knowsOf says whether the session itself has seen that the server has the
+// position.
+func (s *Session) knowsOf(server string, position gtid.Value) bool {
+	return server == s.primary && contains(s.there, position)
+}
+
 // SetReadCommitted tells the session its isolation level, where the server's
 // default is not REPEATABLE READ.
 func (s *Session) SetReadCommitted(is bool) { s.readCommitted = is }
 
-// Reset forgets what COM_RESET_CONNECTION ends: transaction, holds, settings.
+// Reset forgets what COM_RESET_CONNECTION ends: transaction, holds, settings, and
+// how SET sql_mode and SET NAMES had texts read. The schema stays.
 // The token stays if keepToken says so: a pool that resets a connection must
 // not lose the guarantee for the one who borrows it next.
 func (s *Session) Reset(keepToken bool) {
 	fresh := Session{Options: s.Options, Schema: s.Schema, home: s.home, cands: s.cands}
+	if s.login != nil {
+		fresh.Options = *s.login
+	}
 	if keepToken {
 		fresh.Token = s.Token
 	}
@@ -131,19 +166,22 @@ func (s *Session) touches(st *Statement, text string) (*hold, Reason) {
 		kinds |= s.holds[i].kind
 	}
 	switch {
-	case st.Class == Handler && kinds&HoldHandler != 0:
+	case st.Class == Handler && st.Target == ToHolder && kinds&HoldHandler != 0:
 		return s.find(HoldHandler, ""), HeldHandler
+	case st.Facts.Any(FactRoutine) && kinds&HoldRoutine != 0:
+		return s.find(HoldRoutine, ""), HeldRoutine
 	case st.Facts.Any(FactExecutes|FactUnprepares) && kinds&HoldPrepared != 0:
 		return s.find(HoldPrepared, ""), HeldStatement
 	case kinds&HoldTemporaryTable == 0 && (kinds&HoldVariable == 0 || !st.Facts.Any(FactUserVariable|FactLastInsertID)):
 		return nil, NoReason
 	}
-	return s.mentioned(text)
+	return s.mentioned(text, st.Facts.Any(FactUserVariable|FactLastInsertID))
 }
 
 // mentioned looks for the name of a held table or variable in the text. A column
 // of the same name is taken for the table: the holder can run it as well.
-func (s *Session) mentioned(text string) (*hold, Reason) {
+// variables says that the statement reads variables at all.
+func (s *Session) mentioned(text string, variables bool) (*hold, Reason) {
 	lex := sqltoken.New(text, &s.Options.Options)
 	for t := lex.Next(); t.Kind != sqltoken.EOF; t = lex.Next() {
 		kind, why := HoldTemporaryTable, HeldTemporaryTable
@@ -164,9 +202,10 @@ func (s *Session) mentioned(text string) (*hold, Reason) {
 			}
 		}
 	}
-	// LAST_INSERT_ID() after LAST_INSERT_ID(x).
-	if h := s.find(HoldVariable, ""); h != nil && h.name == "" {
-		return h, HeldVariable
+	for i := range s.holds { // LAST_INSERT_ID() after LAST_INSERT_ID(x)
+		if h := &s.holds[i]; variables && h.kind == HoldVariable && h.name == "" {
+			return h, HeldVariable
+		}
 	}
 	return nil, NoReason
 }

@@ -4,7 +4,7 @@ import "github.com/mysqlrw/mysqlrw/pkg/sqltoken"
 
 // set handles SET in all its forms.
 func (s *scan) set() {
-	start := s.tok
+	start := s.here()
 	s.next()
 	switch {
 	case s.maria() && s.at("statement") && !s.forStatement:
@@ -18,7 +18,8 @@ func (s *scan) set() {
 		s.names = true
 	case s.at("names"), s.at("charset"), s.at("character"):
 		s.noteAt(start, Set, ToAll, ChangesSession, FactSession)
-		s.setNames(start)
+		s.setNames()
+		s.assignments(start)
 	case s.at("transaction"):
 		s.setTransaction(start, FactNextTransaction)
 	case s.atOneOf("session local") && s.followedBy("transaction"):
@@ -27,20 +28,22 @@ func (s *scan) set() {
 	case s.at("global") && s.followedBy("transaction"):
 		s.noteAt(start, Set, ToPrimary, ChangesServer, FactGlobal)
 		s.names = true
+	case s.ended():
+		s.misread()
 	default:
 		s.assignments(start)
 	}
 }
 
 // peek returns the token behind the one being looked at.
-func (s *scan) peek() sqltoken.Token {
+func (s *scan) peek() place {
 	ahead := s.lex
 	for {
 		t := ahead.Next()
 		switch t.Kind {
 		case sqltoken.Comment, sqltoken.Hint, sqltoken.ExecOpen, sqltoken.ExecClose:
 		default:
-			return t
+			return placeOf(t)
 		}
 	}
 }
@@ -49,26 +52,22 @@ func (s *scan) followedBy(keyword string) bool { return s.is(s.peek(), keyword) 
 
 func (s *scan) followedBySign() bool {
 	t := s.peek()
-	return t.Kind == sqltoken.Assign || s.isOp(t, '=')
+	return t.kind == sqltoken.Assign || s.isOp(t, '=')
 }
 
-// setNames steps over SET NAMES x COLLATE y, to the assignments that may follow.
-func (s *scan) setNames(start sqltoken.Token) {
+// setNames steps over NAMES x COLLATE y or CHARACTER SET x.
+func (s *scan) setNames() {
 	s.accept("character")
 	s.next()
-	if c, known := sqltoken.ParseCharset(s.name(s.tok)); !known || c != s.o.Charset {
+	if c, known := sqltoken.ParseCharset(s.name(s.here())); !known || c != s.o.Charset {
 		s.one.Facts |= FactMode
 	}
 	for !s.ended() && !s.op(',') {
 		s.next()
 	}
-	if s.op(',') {
-		s.next()
-		s.assignments(start)
-	}
 }
 
-func (s *scan) setTransaction(start sqltoken.Token, scope Facts) {
+func (s *scan) setTransaction(start place, scope Facts) {
 	s.noteAt(start, Set, ToAll, ChangesSession, scope)
 	s.next()
 	s.characteristics()
@@ -86,7 +85,7 @@ func (s *scan) setStatement() {
 			depth--
 		case depth == 0 && s.at("for"):
 			s.next()
-			s.prev, s.prev2 = sqltoken.Token{}, sqltoken.Token{}
+			s.prev, s.prev2 = place{}, place{}
 			s.statement()
 			return
 		}
@@ -96,37 +95,47 @@ func (s *scan) setStatement() {
 	s.misread()
 }
 
-// assignments reads x = y, x = y up to the end.
-func (s *scan) assignments(start sqltoken.Token) {
-	for {
-		if !s.assignment(start) || !s.op(',') {
+// assignments reads x = y, x = y up to the end. It may begin at a comma. A scope
+// such as GLOBAL holds for what follows it too, until the next one.
+func (s *scan) assignments(start place) {
+	global := false
+	for !s.ended() {
+		if s.op(',') {
+			s.next()
+		}
+		if !s.assignment(start, &global) {
 			break
 		}
-		s.next()
-	}
-	if !s.ended() {
-		s.misread()
+		if !s.op(',') && !s.ended() {
+			s.misread()
+			return
+		}
 	}
 }
 
 // assignment reads one, up to the comma or the end.
-func (s *scan) assignment(start sqltoken.Token) bool {
-	var a assigned
+func (s *scan) assignment(start place, global *bool) bool {
+	a := assigned{global: *global}
 	switch s.tok.Kind {
 	case sqltoken.UserVar:
 		a.user = true
 	case sqltoken.SysVar:
 		s.next()
+		a.global = false
 		s.scope(&a, true)
 	case sqltoken.Word, sqltoken.Name:
+		if s.setOther(start) {
+			return true
+		}
 		s.scope(&a, false)
+		*global = a.global
 	default:
 		if !s.op('@') {
 			return s.misread()
 		}
 		a.user = true
 	}
-	a.variable = s.tok
+	a.variable = s.here()
 	s.next()
 	for s.op('.') { // structured variables, NEW.x in a trigger
 		s.next()
@@ -141,30 +150,46 @@ func (s *scan) assignment(start sqltoken.Token) bool {
 	return true
 }
 
+// setOther reads what may stand among assignments without being one: NAMES,
+// CHARACTER SET and, for MariaDB, PASSWORD.
+func (s *scan) setOther(start place) bool {
+	switch {
+	case s.followedBySign() && !s.at("password"):
+		return false
+	case s.at("names"), s.at("charset"), s.at("character"):
+		s.noteAt(start, Set, ToAll, ChangesSession, FactSession)
+		s.setNames()
+	case s.at("password"):
+		s.noteAt(start, DDL, ToPrimary, ChangesSchema, FactImplicitCommit)
+		for !s.ended() && !s.op(',') {
+			s.next()
+		}
+	default:
+		return false
+	}
+	return true
+}
+
 // assigned is one assignment of a SET.
 type assigned struct {
-	variable sqltoken.Token
-	value    sqltoken.Token // its first token
-	user     bool           // @x
-	global   bool           // GLOBAL, PERSIST
-	scoped   bool           // SESSION or LOCAL
-	at       bool           // @@x
-	literal  bool           // the value is one literal
+	variable place
+	value    place // its first token
+	user     bool  // @x
+	global   bool  // GLOBAL, PERSIST
+	scoped   bool  // SESSION or LOCAL
+	at       bool  // @@x
+	literal  bool  // the value is one literal
 }
 
 // scope reads the scope in front of a variable's name, with a dot behind it if
 // @@ stood before.
 func (s *scan) scope(a *assigned, at bool) {
 	a.at = at
-	a.global = s.atOneOf("global persist persist_only")
-	a.scoped = s.atOneOf("session local")
-	if !a.global && !a.scoped {
-		return
+	global, scoped := s.atOneOf("global persist persist_only"), s.atOneOf("session local")
+	if dot := s.isOp(s.peek(), '.'); !global && !scoped || dot != at {
+		return // no scope, or a variable of that name
 	}
-	if dot := s.isOp(s.peek(), '.'); dot != at {
-		a.global, a.scoped = false, false // a variable of that name
-		return
-	}
+	a.global, a.scoped = global, scoped
 	s.next()
 	if at {
 		s.next()
@@ -173,17 +198,17 @@ func (s *scan) scope(a *assigned, at bool) {
 
 // value reads an expression up to the comma or the end.
 func (s *scan) value(a *assigned) {
-	a.value = s.tok
-	sign := s.op('-') || s.op('+')
-	if sign {
+	a.value = s.here()
+	signed := s.op('-') || s.op('+')
+	if signed {
 		s.next()
-		a.value = s.tok
+		a.value = s.here()
 	}
 	switch s.tok.Kind {
 	case sqltoken.Number:
 		a.literal = true
 	case sqltoken.String, sqltoken.Word, sqltoken.Name:
-		a.literal = !sign
+		a.literal = !signed
 	}
 	for depth, n := 0, 0; !s.ended(); n++ {
 		switch {
@@ -205,9 +230,9 @@ func (s *scan) value(a *assigned) {
 }
 
 // assigned records what an assignment changes.
-func (s *scan) assigned(start sqltoken.Token, a *assigned) {
+func (s *scan) assigned(start place, a *assigned) {
 	if a.user {
-		if a.literal && (a.value.Kind != sqltoken.Word || oneOf(s.word(a.value), "null true false")) {
+		if a.literal && (a.value.kind != sqltoken.Word || oneOf(s.word(a.value), "null true false")) {
 			s.noteAt(start, Set, ToAll, ChangesSession, FactSetsVariable)
 		} else {
 			s.noteAt(a.variable, Set, ToPrimary, AssignsVariable, FactAssigns)

@@ -9,34 +9,44 @@ import (
 	"github.com/mysqlrw/mysqlrw/pkg/sqltoken"
 )
 
-// settings follows SET, USE and SHOW MYSQLRW: what changes how the next text is
-// read, and what the session asks of the proxy.
+// settings follows SET and USE: what changes how the next text is read, and what
+// the session asks of the proxy.
 func (s *Session) settings(st *Statement, text string) {
 	if !st.Facts.Any(FactMode | FactIsolation | FactProxy | FactReadOnly | FactReadWrite | FactSession) {
 		return
 	}
-	w := walk(text, &s.Options)
-	if st.Class == Use {
-		if name, _ := w.name(1); name != "" {
-			s.Schema = name
+	for _, w := range walk(text, &s.Options) {
+		switch {
+		case w.word(0, "use"):
+			if o, _ := w.name(1); o.name != "" {
+				s.Schema = o.name
+			}
+		case w.word(0, "set"):
+			s.set(w)
 		}
-		return
 	}
+}
+
+// set follows one SET statement.
+func (s *Session) set(w *walker) {
+	if s.login == nil {
+		login := s.Options
+		s.login = &login
+	}
+	st := Classify(w.text[w.tokens[0].Start:w.tokens[len(w.tokens)-1].End], &s.Options)
+	next := st.Facts.Any(FactNextTransaction)
 	if st.Facts.Any(FactIsolation) {
 		committed := false
 		for i := range w.tokens {
 			committed = committed || w.word(i, "committed") || equal(unquote(w.piece(i)), "read-committed")
 		}
-		if st.Facts.Any(FactSession) {
-			s.readCommitted = committed
+		if next {
+			s.next.isolation, s.next.readCommitted = true, committed
 		} else {
-			s.nextReadCommitted = committed
+			s.readCommitted = committed
 		}
 	}
-	if st.Class != Set {
-		return
-	}
-	s.readOnlySetting(st, w)
+	s.readOnlySetting(&st, w)
 	for _, a := range w.assignments() {
 		if equal(a.name, "sql_mode") {
 			s.mode(&a)
@@ -46,6 +56,26 @@ func (s *Session) settings(st *Statement, text string) {
 		_ = s.Setting(a.name, a.value)
 	}
 	s.charset(w)
+}
+
+// readOnlySetting follows SET TRANSACTION READ ONLY and its variable.
+func (s *Session) readOnlySetting(st *Statement, w *walker) {
+	only := st.Facts.Has(FactReadOnly)
+	switch {
+	case !st.Facts.Any(FactReadOnly | FactReadWrite):
+		return
+	case st.Facts.Has(FactReadOnly | FactReadWrite): // the variable: its value tells
+		for _, a := range w.assignments() {
+			if oneOf(a.name, "tx_read_only transaction_read_only") {
+				only = !oneOf(a.value, "0 off false")
+			}
+		}
+	}
+	if st.Facts.Any(FactNextTransaction) {
+		s.next.readOnly = only
+	} else {
+		s.sessionReadOnly = only
+	}
 }
 
 // mode follows SET sql_mode. A computed value, such as CONCAT(@@sql_mode, ',x'),
@@ -84,31 +114,11 @@ func (o *Options) SetMode(mode string) bool {
 	return true
 }
 
-// readOnlySetting follows SET TRANSACTION READ ONLY and its variable.
-func (s *Session) readOnlySetting(st *Statement, w *walker) {
-	only := st.Facts.Has(FactReadOnly)
-	switch {
-	case !st.Facts.Any(FactReadOnly | FactReadWrite):
-		return
-	case st.Facts.Has(FactReadOnly | FactReadWrite): // the variable: its value tells
-		for _, a := range w.assignments() {
-			if oneOf(a.name, "tx_read_only transaction_read_only") {
-				only = !oneOf(a.value, "0 off false")
-			}
-		}
-	}
-	if st.Facts.Any(FactNextTransaction) {
-		s.next.ReadOnly = only
-	} else {
-		s.sessionReadOnly = only
-	}
-}
-
 // Setting gives the session one setting, as SET name = value does: the proxy's
 // own (mysqlrw_consistency, mysqlrw_max_staleness, mysqlrw_timeout,
-// mysqlrw_node, mysqlrw_token, ob_read_consistency, force_node). Other names are
-// not its business and no error. An error says what is wrong with the value; the
-// session is unchanged then.
+// mysqlrw_node, mysqlrw_token, ob_read_consistency, force_node), and sql_mode as
+// a server reports it. Other names are not its business and no error. An error
+// says what is wrong with the value; the session is unchanged then.
 func (s *Session) Setting(name, value string) error {
 	switch strings.ToLower(name) {
 	case "mysqlrw_consistency", "ob_read_consistency":
@@ -129,13 +139,15 @@ func (s *Session) Setting(name, value string) error {
 			return &SettingError{Name: name, Value: value, Want: "a GTID set", Err: err}
 		}
 		s.Token = token
+	case "sql_mode":
+		s.unreadable = !s.Options.SetMode(value)
 	}
 	return nil
 }
 
 func (s *Session) duration(name, value string, to *time.Duration, has *bool) error {
 	d, err := time.ParseDuration(value)
-	if n, bad := strconv.ParseFloat(value, 64); bad == nil { // seconds
+	if n, bad := strconv.ParseFloat(value, 64); bad == nil && n >= 0 && n < 1e9 { // seconds
 		d, err = time.Duration(n*float64(time.Second)), nil
 	}
 	if err != nil || d < 0 {
@@ -177,7 +189,7 @@ func (s *Session) charset(w *walker) {
 		case w.word(i, "character_set_client"):
 			at = i + 2
 		}
-		if at < 0 || at >= len(w.tokens) || equal(w.piece(at), "default") {
+		if at < 0 || w.kind(at) == sqltoken.EOF || equal(w.piece(at), "default") {
 			continue
 		}
 		c, known := sqltoken.ParseCharset(unquote(w.piece(at)))
@@ -195,22 +207,39 @@ type setting struct {
 	literals    string // all strings in it, separated by commas
 }
 
-// assignments returns the assignments to system variables.
+// assignments returns the assignments to the session's system variables. The
+// scope of one without any is that of the one before.
 func (w *walker) assignments() []setting {
 	var found []setting
+	global := false
 	for i := range w.tokens {
-		if !w.isName(i) || w.piece(i+1) != "=" && w.piece(i+1) != ":=" || i+2 >= len(w.tokens) {
+		if !w.isName(i) || w.piece(i+1) != "=" && w.piece(i+1) != ":=" || w.kind(i+2) == sqltoken.EOF {
+			continue
+		}
+		scope, marked := i-1, false
+		if w.piece(scope) == "." { // @@global.x
+			scope--
+			marked = true
+		}
+		isGlobal := w.word(scope, "global") || w.word(scope, "persist") || w.word(scope, "persist_only")
+		if isGlobal && marked || marked && w.kind(scope-1) != sqltoken.SysVar {
+			continue
+		}
+		if !marked {
+			global = isGlobal || global && !w.word(scope, "session") && !w.word(scope, "local")
+		}
+		if global && !marked && w.kind(scope) != sqltoken.SysVar {
 			continue
 		}
 		a := setting{name: unquote(w.piece(i)), value: unquote(w.piece(i + 2))}
 		end := w.piece(i + 3)
-		a.literal = (end == "" || end == "," || end == ";") && w.tokens[i+2].Kind != sqltoken.UserVar && w.tokens[i+2].Kind != sqltoken.SysVar
+		a.literal = (end == "" || end == ",") && w.kind(i+2) != sqltoken.UserVar && w.kind(i+2) != sqltoken.SysVar
 		var literals []string
-		for j := i + 2; j < len(w.tokens) && w.tokens[j].Kind != sqltoken.Semicolon; j++ {
-			if w.tokens[j].Kind == sqltoken.String {
+		for j := i + 2; j < len(w.tokens); j++ {
+			switch w.kind(j) {
+			case sqltoken.String:
 				literals = append(literals, unquote(w.piece(j)))
-			}
-			if w.tokens[j].Kind == sqltoken.UserVar {
+			case sqltoken.UserVar:
 				literals = append(literals, "ANSI") // it may be anything
 			}
 		}

@@ -67,6 +67,8 @@ const (
 	FactRenames
 	// FactImplicitCommit: commits an open transaction first.
 	FactImplicitCommit
+	// FactOpens: a transaction is open behind the text.
+	FactOpens
 	// FactReadOnly, FactReadWrite, FactSnapshot: characteristics of START
 	// TRANSACTION and SET TRANSACTION.
 	FactReadOnly

@@ -46,7 +46,7 @@ func (s *scan) rest() {
 // readVerb handles the statements that are reads if nothing in them says
 // otherwise.
 func (s *scan) readVerb() bool {
-	w := s.word(s.tok)
+	w := s.word(s.here())
 	switch w[0] | 0x20 {
 	case 's':
 		if !equal(w, "select") {
@@ -72,6 +72,7 @@ func (s *scan) readVerb() bool {
 		return false
 	}
 	s.note(Read, ToReplica, ReadOnlyStatement, 0)
+	s.locking = w[0]|0x20 == 'd'
 	s.next()
 	return true
 }

@@ -15,7 +15,7 @@ func (s *scan) accept(keyword string) bool {
 // switch is one of the words that a server takes; any other is Unknown.
 func (s *scan) verb() {
 	var buf [12]byte
-	w := s.word(s.tok)
+	w := s.word(s.here())
 	if len(w) > len(buf) {
 		s.note(Unknown, ToPrimary, NotUnderstood, 0)
 		return
@@ -129,7 +129,7 @@ func (s *scan) known() {
 	case sqltoken.Assign:
 		s.one.Facts |= FactAssigns
 	case sqltoken.Op:
-		if s.text[s.tok.Start] != '(' || s.prev.Kind != sqltoken.Word && s.prev.Kind != sqltoken.Name || s.isOp(s.prev2, '.') {
+		if s.text[s.tok.Start] != '(' || s.prev.kind != sqltoken.Word && s.prev.kind != sqltoken.Name || s.isOp(s.prev2, '.') {
 			return
 		}
 		word := s.name(s.prev)
@@ -153,14 +153,14 @@ func (s *scan) harmlessCall() bool {
 	if s.o.Harmless == nil {
 		return false
 	}
-	name := s.tok
+	name := s.here()
 	s.next()
 	if !s.op('.') {
 		return s.harmless(name)
 	}
 	s.qualifier = name
 	s.next()
-	name = s.tok
+	name = s.here()
 	s.prev2, s.prev = s.prev, name
 	return s.harmless(name)
 }
@@ -168,7 +168,7 @@ func (s *scan) harmlessCall() bool {
 // create tells temporary tables and stored programs from the rest.
 func (s *scan) create() {
 	facts := FactImplicitCommit
-	start := s.tok
+	start := s.here()
 	s.next()
 	for range 40 { // OR REPLACE, DEFINER = u@h, ALGORITHM = x, SQL SECURITY x
 		switch {
@@ -191,7 +191,7 @@ func (s *scan) create() {
 }
 
 func (s *scan) alter() {
-	start := s.tok
+	start := s.here()
 	s.next()
 	facts := FactImplicitCommit
 	for range 40 { // ONLINE, IGNORE, DEFINER = u@h
@@ -213,7 +213,7 @@ func (s *scan) alter() {
 }
 
 func (s *scan) drop() {
-	start := s.tok
+	start := s.here()
 	s.next()
 	facts := FactImplicitCommit
 	switch {
@@ -232,7 +232,7 @@ func (s *scan) drop() {
 
 // begin handles BEGIN, START TRANSACTION and what else begins with START.
 func (s *scan) begin() {
-	start := s.tok
+	start := s.here()
 	begin := s.at("begin")
 	s.next()
 	switch {

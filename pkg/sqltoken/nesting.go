@@ -67,6 +67,32 @@ const verbs = " select insert update delete replace return call do with values e
 	"show explain analyze get open create drop alter rename truncate grant revoke flush kill lock unlock start commit " +
 	"rollback savepoint release xa reset purge change stop check checksum optimize repair cache use "
 
+// others are the words, besides verbs, that mean something in a program.
+const others = " as atomic begin case character do each else end event for function handler if is loop not package procedure " +
+	"repeat returns row set strings then trigger until while "
+
+// keyword returns a word that means something in lower case, and any other as
+// it is. It allocates nothing.
+func keyword(word string) string {
+	lower := true
+	for i := range len(word) {
+		lower = lower && (word[i] < 'A' || word[i] > 'Z')
+	}
+	if lower {
+		return word
+	}
+	for _, list := range [...]string{others, verbs} {
+		for rest := list[1:]; rest != ""; {
+			var one string
+			one, rest, _ = strings.Cut(rest, " ")
+			if len(one) == len(word) && strings.EqualFold(one, word) {
+				return one
+			}
+		}
+	}
+	return word
+}
+
 // Open is the number of blocks that have begun and not ended.
 func (n *Nesting) Open() int { return n.depth }
 
@@ -89,7 +115,7 @@ func (n *Nesting) Feed(text string, t Token) {
 	n.state &^= afterDot
 	switch {
 	case t.Kind == Word && !dotted && n.angles == 0:
-		n.word(strings.ToLower(text[t.Start:t.End]))
+		n.word(keyword(text[t.Start:t.End]))
 		n.state |= fed
 		return
 	case t.Kind == Semicolon:

@@ -36,15 +36,19 @@ func (s *Scanner) bits(t *Token, i int) {
 // a letter. Of an unknown server the name is assumed: it hides nothing.
 func (s *Scanner) dollar(t *Token) {
 	text := s.text
-	t.Kind, t.End = Word, s.run(t.Start)
+	t.Kind = Word
 	if s.o.Flavor != flavor.MySQL || t.Space == t.Start && t.Start > 0 && (text[t.Start-1] == '.' || text[t.Start-1] == '@') {
+		t.End = s.run(t.Start)
 		return
 	}
-	n := strings.IndexByte(text[t.Start+1:t.End], '$')
-	if n < 0 {
+	i := t.Start + 1 // up to the second $, no further: a text of nothing but $ is read once
+	for i < len(text) && (classes[text[i]] == letter || classes[text[i]] == digit || s.highWord(i) > 0) {
+		i += max(1, s.highWord(i))
+	}
+	if t.End = i; i >= len(text) || text[i] != '$' {
 		return
 	}
-	tag := text[t.Start : t.Start+n+2]
+	tag := text[t.Start : i+1]
 	body := t.Start + len(tag)
 	end := strings.Index(text[body:], tag)
 	if end < 0 {
@@ -153,7 +157,7 @@ func (s *Scanner) executable(t *Token, i int, maria bool) {
 			t.Kind, t.End = Invalid, len(text)
 			return
 		}
-		code = !s.o.SkipUndecided
+		code = !s.skip
 	}
 	if code {
 		t.Kind, t.End, s.exec = ExecOpen, end, true
@@ -171,9 +175,11 @@ func (s *Scanner) decideLater(version int, maria bool, i int) bool {
 	key := version*4 + 1
 	if maria {
 		key += 2
-		body, _, _ := strings.Cut(s.text[i:], "*/")
-		if s.o.Flavor == flavor.Unknown && strings.Contains(body, "/*") {
-			return false
+		if s.o.Flavor == flavor.Unknown {
+			body, _, _ := strings.Cut(s.text[i:], "*/")
+			if strings.Contains(body, "/*") {
+				return false
+			}
 		}
 	}
 	if s.undecided != 0 && s.undecided != key {

@@ -41,6 +41,7 @@ type Scanner struct {
 	// part says that the next run of name bytes is a part of a qualified name
 	// though it may look like a number: t.1e5.
 	part bool
+	skip bool // Options.SkipUndecided
 	wide bool // the character set has bytes over 0x7F that need a look
 }
 
@@ -49,7 +50,14 @@ type Scanner struct {
 // token has been read. The options are read, never changed, and must outlive
 // the scanner.
 func New(text string, o *Options) Scanner {
-	return Scanner{text: text, o: o, wide: o.Charset.multiByte()}
+	return Scanner{text: text, o: o, wide: o.Charset.multiByte(), skip: o.SkipUndecided}
+}
+
+// NewSkipping is New with Options.SkipUndecided.
+func NewSkipping(text string, o *Options) Scanner {
+	s := New(text, o)
+	s.skip = true
+	return s
 }
 
 // Undecided says whether an executable comment has been met of which the
@@ -102,8 +110,8 @@ func (s *Scanner) Next() Token {
 	return t
 }
 
-// Scan is Next for a caller that has a place for the token. Words and
-// punctuation, which most tokens are, are read here; the rest in scan.
+// Scan is Next for a caller that has a place for the token. What most tokens
+// are, words, whole numbers and punctuation, is read here; the rest in scan.
 func (s *Scanner) Scan(t *Token) {
 	text, i := s.text, s.pos
 	t.Space, t.Exec = i, s.exec
@@ -117,11 +125,29 @@ func (s *Scanner) Scan(t *Token) {
 			for j < len(text) && classes[text[j]]-letter <= digit-letter {
 				j++
 			}
-			if j < len(text) && (text[j] == '\'' || text[j] == '.' || text[j] >= 0x80) {
+			if j < len(text) && (text[j] == '\'' || text[j] >= 0x80) {
 				break
 			}
 			t.Kind, t.Start, t.End = Word, i, j
-			s.pos, s.part = j, false
+			s.pos, s.part = j, j < len(text) && text[j] == '.'
+			return
+		case digit:
+			j := i + 1
+			for j < len(text) && classes[text[j]] == digit {
+				j++
+			}
+			if s.part || j < len(text) && (classes[text[j]]-letter <= digit-letter || text[j] == '.' || text[j] >= 0x80) {
+				break
+			}
+			t.Kind, t.Start, t.End = Number, i, j
+			s.pos = j
+			return
+		case dot:
+			if i+1 < len(text) && classes[text[i+1]] == digit {
+				break
+			}
+			t.Kind, t.Start, t.End = Op, i, i+1
+			s.pos, s.part = i+1, false
 			return
 		case single:
 			t.Kind, t.Start, t.End = Op, i, i+1

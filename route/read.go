@@ -1,0 +1,245 @@
+package route
+
+import (
+	"time"
+
+	"github.com/mysqlrw/mysqlrw/pkg/gtid"
+)
+
+// read chooses a server for a read.
+func (c *choice) read() {
+	s, st, h := c.session, &c.st, &c.st.Hint
+	if c.d.Split {
+		defer c.d.because(TransactionSplit)
+	}
+	if !c.policy.SystemSchemasOnReplicas && systemSchema(s.Schema) {
+		c.primary(SystemSchema)
+		return
+	}
+	q := Query{}
+	switch {
+	case s.Node != "":
+		q.Node = s.Node
+		c.d.because(NodePinned)
+		if h.Route != HintNone && h.Node(c.text) != s.Node {
+			defer c.d.because(HintIgnored)
+		}
+	case h.Route == HintToPrimary:
+		c.primary(HintPrimary)
+		return
+	case h.Route == HintToLast && c.lastOnline():
+		c.last()
+		return
+	case h.Route == HintToLast:
+		defer c.d.because(HintIgnored)
+	case h.Route == HintToReplica:
+		c.hintedReplica()
+		return
+	case h.Route == HintToNode:
+		q.Node = h.Node(c.text)
+		c.d.because(HintNode)
+	}
+	q.Level = c.level(q.Node != "")
+	c.d.Level = q.Level
+	q.MaxStaleness = c.staleness()
+	if !c.require(&q) {
+		return
+	}
+	c.choose(q)
+	if st.Reason != ReadOnlyStatement {
+		c.d.because(st.Reason)
+	}
+}
+
+// level returns the one that holds: the hint's, the session's, the policy's. A
+// server that was named need not have any position.
+func (c *choice) level(named bool) Level {
+	s, h := c.session, &c.st.Hint
+	switch {
+	case h.HasLevel:
+		c.d.because(HintLevel)
+		return h.Level
+	case named:
+		return Eventual
+	case s.HasLevel:
+		return s.Level
+	}
+	return c.policy.Level
+}
+
+// staleness returns the bound of this read's own.
+func (c *choice) staleness() time.Duration {
+	switch s, h := c.session, &c.st.Hint; {
+	case h.HasMaxStaleness:
+		return h.MaxStaleness
+	case s.HasMaxStaleness:
+		return s.MaxStaleness
+	}
+	return 0
+}
+
+// require finds the position that the read must see. It returns false if the
+// decision has been made: by level Strong, or because the position cannot be
+// read or is not there yet.
+func (c *choice) require(q *Query) bool {
+	s, d := c.session, &c.d
+	switch q.Level {
+	case Strong:
+		if q.Node == "" {
+			c.primary(LevelStrong)
+			return false
+		}
+	case SessionLevel:
+		d.Token, q.Require = SessionToken, s.Token
+	case Global, SCC:
+		d.Token = GlobalToken
+		if !c.snap.CurrentKnown {
+			d.Fetch = true
+			d.because(PositionUnknown)
+			return false
+		}
+		q.Require = c.snap.Current
+	}
+	if after := c.st.Hint.After(c.text); after != "" {
+		given, err := gtid.ParseValue(after)
+		if err != nil {
+			c.refuse("hint after: " + err.Error())
+			d.because(HintMalformed)
+			return false
+		}
+		both, err := q.Require.Union(given)
+		if err != nil {
+			c.refuse("hint after: " + err.Error())
+			d.because(HintMalformed)
+			return false
+		}
+		d.Token, q.Require = GivenToken, both
+	}
+	q.Required = !q.Require.IsEmpty()
+	d.Require = q.Require
+	return true
+}
+
+// hintedReplica follows a hint for a replica: no position, only max_lag and the
+// hint's own bound.
+func (c *choice) hintedReplica() {
+	q := Query{Level: Eventual, MaxStaleness: c.staleness(), ReplicaOnly: true}
+	c.d.because(HintReplica)
+	c.candidates(q)
+	if server := c.pick(); server >= 0 {
+		c.d.Target, c.d.Server = ToReplica, server
+		return
+	}
+	if c.st.Hint.Only {
+		c.refuse(sayNoReplica)
+		c.d.because(NoReplica)
+		return
+	}
+	c.fallBack(NoReplica)
+}
+
+func (c *choice) candidates(q Query) {
+	c.session.cands = Candidates(c.session.cands, c.snap, c.policy, q)
+}
+
+func (c *choice) pick() int {
+	return Pick(c.session.cands, c.snap, c.policy, c.rotation)
+}
+
+// choose picks a server that may take the read, one to wait for, or the primary.
+func (c *choice) choose(q Query) {
+	d := &c.d
+	d.Target = ToReplica
+	if q.Node != "" && c.snap.Find(q.Node) < 0 {
+		d.because(NodeNotFound)
+		c.refuse(sayNodeNotFound)
+		return
+	}
+	c.candidates(q)
+	server := c.pick()
+	behind := server >= 0 && c.session.cands[server].Behind
+	lastResort := server >= 0 && c.session.cands[server].Why == WhyLastResort
+	if server >= 0 && !behind && !lastResort {
+		d.Server = server
+		if c.snap.Servers[server].Role == Primary && q.Level >= Strong {
+			d.Target = ToPrimary
+		}
+		if q.Required {
+			d.because(CaughtUp)
+		} else {
+			d.because(AnyReplica)
+		}
+		return
+	}
+	if c.wait(q) {
+		return
+	}
+	why := NoReplica
+	if c.anyBehind() {
+		why = NothingCaughtUp
+	}
+	switch {
+	case q.Node != "":
+		d.because(NodeNotReadable)
+		c.refuse("server " + q.Node + " cannot be read now")
+	case why == NothingCaughtUp && c.policy.ErrorOnTimeout:
+		d.because(why)
+		c.refuse(sayTimeout)
+	default:
+		c.fallBack(why)
+		c.waitForPrimary(q)
+	}
+}
+
+// waitForPrimary bounds the wait for a primary that lacks what the session has
+// seen on a replica, which can be ahead of it.
+func (c *choice) waitForPrimary(q Query) {
+	d := &c.d
+	s := c.session
+	if d.Server >= 0 && q.Required && s.cands[d.Server].Behind && !s.knowsOf(c.snap.Servers[d.Server].Name, q.Require) {
+		d.Wait, d.Fallback = c.budget(q), Refuse
+	}
+}
+
+// anyBehind says whether a replica could be read if only it had the position.
+func (c *choice) anyBehind() bool {
+	for _, cand := range c.session.cands {
+		if cand.Why == WhyBehindPosition {
+			return true
+		}
+	}
+	return false
+}
+
+// wait chooses the replica that is nearest to the position, if one may reach it
+// in time.
+func (c *choice) wait(q Query) bool {
+	budget := c.budget(q)
+	if budget <= 0 || !q.Required {
+		return false
+	}
+	server := SmallestGap(c.session.cands, c.snap, q, budget)
+	if server < 0 {
+		return false
+	}
+	c.d.Server, c.d.Wait = server, budget
+	c.d.Fallback = ToPrimary
+	if c.policy.ErrorOnTimeout || q.Node != "" {
+		c.d.Fallback = Refuse
+	}
+	c.d.because(WaitForReplica)
+	return true
+}
+
+// budget returns how long the read may wait for a position.
+func (c *choice) budget(q Query) time.Duration {
+	switch s, h := c.session, &c.st.Hint; {
+	case h.HasTimeout:
+		return h.Timeout
+	case s.HasTimeout:
+		return s.Timeout
+	case q.Level == Global || q.Level == SCC:
+		return c.policy.GlobalTimeout
+	}
+	return c.policy.SessionTimeout
+}
