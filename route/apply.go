@@ -8,7 +8,7 @@ func (s *Session) Apply(st *Statement, text string, d *Decision, snap *Snapshot,
 	if d.Target == Refuse {
 		return
 	}
-	ran := applied{st: st, d: d, out: out}
+	ran := applied{st: *st, d: *d, out: out}
 	if d.Server >= 0 && d.Server < len(snap.Servers) {
 		ran.server, ran.role = snap.Servers[d.Server].Name, snap.Servers[d.Server].Role
 		s.last = ran.server
@@ -17,25 +17,29 @@ func (s *Session) Apply(st *Statement, text string, d *Decision, snap *Snapshot,
 		}
 	}
 	s.learn(out.Position, ran.server, ran.role)
-	if !out.Failed {
-		s.holdsAfter(&ran, text)
+	s.holdsAfter(&ran, text)
+	switch {
+	case !out.Failed:
 		s.settings(st, text)
+	case st.Count > 1 && st.Facts.Any(FactMode):
+		s.unreadable = true // the SET may have run, or not
 	}
 	s.transaction(&ran, text)
 }
 
 // applied is a statement that has run.
 type applied struct {
-	st     *Statement
-	d      *Decision
+	st     Statement // copied, so that the caller's need not live on the heap
+	d      Decision
 	out    Outcome
 	server string // "" if the proxy answered
 	role   Role
+	unseen bool // a prepared text ran of which nobody knows what it did
 }
 
 // holdsAfter brings the holds up to date.
 func (s *Session) holdsAfter(ran *applied, text string) {
-	st := ran.st
+	st := &ran.st
 	if len(s.holds) > 0 && ran.server != "" && !st.Facts.Any(FactPrevious) {
 		s.drop(HoldFoundRows, "")
 	}
@@ -53,9 +57,18 @@ func (s *Session) holdsAfter(ran *applied, text string) {
 				one.Facts |= FactAssigns
 			}
 		}
-		s.release(&one, w)
-		s.start(&one, w, ran.server)
-		s.executed(&one, w, ran.server)
+		kinds := ^Holds(0)
+		switch {
+		case !ran.out.Failed:
+			s.release(&one, w)
+		case st.Count == 1: // what it did before it failed stays, on both families
+			kinds = PinUserLock | HoldVariable
+		}
+		if ran.role == Replica { // what a function did there is of no use elsewhere
+			kinds &^= HoldRoutine
+		}
+		s.start(&one, w, ran.server, kinds)
+		s.executed(&one, w, ran, kinds)
 	}
 	if st.Facts.Any(FactUnseen) {
 		s.add(hold{kind: PinUnknown, server: ran.server})
@@ -176,10 +189,11 @@ func (s *Session) releaseLock(w *walker) {
 	}
 }
 
-// start notes what the statement leaves on the connection that ran it.
-func (s *Session) start(st *Statement, w *walker, server string) {
-	starts := st.Starts()
-	if st.Facts.Any(FactRenames) {
+// start notes what the statement leaves on the connection that ran it, of some
+// kinds.
+func (s *Session) start(st *Statement, w *walker, server string, kinds Holds) {
+	starts := st.Starts() & kinds
+	if st.Facts.Any(FactRenames) && kinds&HoldTemporaryTable != 0 {
 		s.rename(w, server)
 	}
 	for _, kind := range AllHolds() {
@@ -222,19 +236,22 @@ func (s *Session) start(st *Statement, w *walker, server string) {
 
 // executed adds what an EXECUTE does to what is held, as the text that was
 // prepared says.
-func (s *Session) executed(st *Statement, w *walker, server string) {
+func (s *Session) executed(st *Statement, w *walker, ran *applied, kinds Holds) {
 	if !st.Facts.Any(FactExecutes) {
 		return
 	}
 	h := s.find(HoldPrepared, w.first("execute"))
 	if h == nil {
-		s.add(hold{kind: PinUnknown, server: server})
+		if !ran.out.Failed {
+			s.add(hold{kind: PinUnknown, server: ran.server})
+		}
 		return
 	}
-	starts := h.starts
+	ran.unseen = h.starts&PinUnknown != 0
+	starts := h.starts & kinds
 	for _, kind := range AllHolds() {
 		if starts&kind != 0 && kind != HoldPrepared {
-			s.add(hold{kind: kind, server: server})
+			s.add(hold{kind: kind, server: ran.server})
 		}
 	}
 }
@@ -253,9 +270,15 @@ func (s *Session) rename(w *walker, server string) {
 
 // transaction brings the transaction's state up to date.
 func (s *Session) transaction(ran *applied, text string) {
-	t, st, d := &s.Transaction, ran.st, ran.d
-	if !ran.out.Failed {
+	t, st, d := &s.Transaction, &ran.st, &ran.d
+	switch {
+	case !ran.out.Failed:
 		s.transactionByText(ran, text)
+	case ran.server != "" && !ran.out.StatusKnown && (ran.unseen || st.mayLeaveOpen()):
+		s.AutocommitOff = s.AutocommitOff || st.Facts.Any(FactAutocommitOff)
+		// An error says nothing of the transaction that a procedure, or a
+		// statement in front, may have begun. A COMMIT too many is harmless.
+		*t = Transaction{Open: true, Written: true, Server: ran.server, ReadOnly: t.ReadOnly}
 	}
 	// A replica's word about a transaction counts only if one was open before:
 	// a server's own default of autocommit must not bind the session to it.
@@ -274,8 +297,14 @@ func (s *Session) transaction(ran *applied, text string) {
 			t.Server = ran.server
 		}
 		t.Open = true
-		t.Written = t.Written || st.Target == ToPrimary && st.Class.rank() >= LockingRead.rank()
+		t.Written = t.Written || !t.ReadOnly && st.Target == ToPrimary && st.Class.rank() >= LockingRead.rank()
 	}
+}
+
+// mayLeaveOpen says whether a transaction may be open behind the statement though
+// it failed.
+func (st *Statement) mayLeaveOpen() bool {
+	return st.Reason == RunsRoutine || st.Facts.Any(FactUnseen) || st.Count > 1 && st.Facts.Any(FactOpens|FactAutocommitOff)
 }
 
 // ends says whether the text ends the transaction that is open.
@@ -289,7 +318,7 @@ func (st *Statement) ends() bool {
 
 // transactionByText reads what becomes of the transaction from the statement.
 func (s *Session) transactionByText(ran *applied, text string) {
-	t, st := &s.Transaction, ran.st
+	t, st := &s.Transaction, &ran.st
 	switch {
 	case st.Facts.Any(FactOpens):
 		readOnly := st.Facts.Any(FactReadOnly) || !st.Facts.Any(FactReadWrite) && (s.next.readOnly || s.sessionReadOnly)

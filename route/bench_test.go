@@ -43,16 +43,21 @@ func BenchmarkClassify(b *testing.B) {
 	}
 }
 
-// warmSession is one that has written, among three servers of which one has
-// what it wrote.
-func warmSession(t testing.TB) (*Session, *Policy, *Snapshot) {
-	t.Helper()
+// threeServers are a primary and two replicas without lag.
+func threeServers() (*Policy, *Snapshot) {
 	policy := DefaultPolicy()
-	snap := &Snapshot{Servers: []Server{
+	return &policy, &Snapshot{Servers: []Server{
 		{Name: "primary", Role: Primary, State: Online},
 		{Name: "replica1", State: Online, LagKnown: true, Weight: 100},
 		{Name: "replica2", State: Online, LagKnown: true, Weight: 100},
 	}}
+}
+
+// warmSession is one that has written, among three servers of which one replica
+// has what it wrote.
+func warmSession(t testing.TB) (*Session, *Policy, *Snapshot) {
+	t.Helper()
+	policy, snap := threeServers()
 	for i, text := range []string{firstUUID + ":1-1000", firstUUID + ":1-999", firstUUID + ":1-1000"} {
 		if err := snap.Servers[i].Position.UnmarshalText([]byte(text)); err != nil {
 			t.Fatal(err)
@@ -61,10 +66,10 @@ func warmSession(t testing.TB) (*Session, *Policy, *Snapshot) {
 	session := &Session{Options: *mysqlOptions()}
 	for _, text := range []string{"INSERT INTO t VALUES (1)", "SELECT 1"} {
 		st := Classify(text, &session.Options)
-		d := session.Decide(&st, text, &policy, snap, nil)
+		d := session.Decide(&st, text, policy, snap, nil)
 		session.Apply(&st, text, &d, snap, Outcome{Position: snap.Servers[0].Position})
 	}
-	return session, &policy, snap
+	return session, policy, snap
 }
 
 func BenchmarkDecide(b *testing.B) {

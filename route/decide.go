@@ -21,6 +21,7 @@ const (
 // hint, session, policy. Of statements for the primary a connection that the
 // session holds there is the one to use.
 func (s *Session) Decide(st *Statement, text string, p *Policy, snap *Snapshot, rotation *Rotation) Decision {
+	s.cands = s.cands[:0]
 	c := choice{session: s, st: *st, text: text, policy: p, snap: snap, rotation: rotation}
 	c.d = Decision{Class: st.Class, Target: st.Target, Server: -1, Starts: st.Starts()}
 	c.decide()
@@ -50,6 +51,13 @@ func (c *choice) decide() {
 		c.refuse(sayMixed)
 		return
 	case st.Target == Answer && st.Class != Begin:
+		if st.Class == Set {
+			if err := s.check(c.text); err != nil {
+				c.d.because(SettingMalformed)
+				c.refuse(err.Error())
+				return
+			}
+		}
 		c.d.because(st.Reason)
 		c.ignoreHint()
 		return
@@ -120,6 +128,11 @@ func (c *choice) hold(server string, why Reason) {
 	c.d.because(why)
 	defer c.ignoreHint()
 	if c.d.Server < 0 || c.snap.Servers[c.d.Server].State == Offline {
+		if c.st.Class == Rollback && !c.st.Facts.Any(FactToSavepoint|FactChain) && server == c.session.Transaction.Server {
+			c.d.Target, c.d.Server, c.d.count = Answer, -1, 0 // the server has done it
+			c.d.because(EndsTransaction)
+			return
+		}
 		c.refuse("server " + server + " is gone, and with it what the session had there (" + why.String() + ")")
 		return
 	}
@@ -150,7 +163,8 @@ func (c *choice) harmlessThere(why Reason) bool {
 		return true
 	}
 	// The server refuses a write of a function in a READ ONLY transaction.
-	return st.Class == Read || st.Class == Show || st.Class == Explain || st.Class == Handler || st.Class == Deallocate ||
+	return st.Class == Read || st.Class == Show || st.Class == Explain || st.Class == Deallocate ||
+		st.Class == Handler && st.Target == ToHolder ||
 		st.Reason == UnknownFunction && t.ReadOnly
 }
 
@@ -280,6 +294,12 @@ func (c *choice) stays(why Reason) bool {
 	i := c.snap.Find(s.Transaction.Server)
 	if i >= 0 && c.snap.Servers[i].Role == Replica && st.Facts.Any(FactImplicitCommit) {
 		return false // it ends the transaction, and runs where it belongs
+	}
+	if h, held := s.touches(st, c.text); h != nil && h.server != s.Transaction.Server {
+		c.d.because(held)
+		c.d.because(st.Reason)
+		c.refuse("the statement needs server " + h.server + " (" + held.String() + "), and the transaction runs on " + s.Transaction.Server)
+		return true
 	}
 	c.hold(s.Transaction.Server, why)
 	c.d.because(st.Reason)

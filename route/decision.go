@@ -1,6 +1,7 @@
 package route
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mysqlrw/mysqlrw/pkg/gtid"
@@ -64,9 +65,9 @@ func (d *Decision) Reasons() []Reason { return d.reasons[:d.count] }
 // Reason returns the deciding reason.
 func (d *Decision) Reason() Reason { return d.reasons[0] }
 
-// because adds a reason. What does not fit is the least of them.
+// because adds a reason, once. What does not fit is the least of them.
 func (d *Decision) because(r Reason) {
-	if r != NoReason && d.count < len(d.reasons) {
+	if r != NoReason && d.count < len(d.reasons) && !slices.Contains(d.Reasons(), r) {
 		d.reasons[d.count] = r
 		d.count++
 	}
@@ -75,7 +76,8 @@ func (d *Decision) because(r Reason) {
 // Outcome is what a server said about a statement. The zero value is of one
 // that succeeded on a server that says nothing about its state.
 type Outcome struct {
-	// Failed says that the statement was refused: it changed nothing.
+	// Failed says that the server answered with an error. Of a text with several
+	// statements the ones in front may have run.
 	Failed bool
 	// StatusKnown says that InTransaction and AutocommitOff are the server's
 	// status flags, which are believed over anything the text says.

@@ -388,7 +388,7 @@ func (r *hintReader) duration(unit time.Duration) time.Duration {
 				number, letters, pairs = 0, 0, pairs+1
 			}
 			number++
-		case strings.IndexByte("hmsun", c) >= 0 && number > 0:
+		case strings.IndexByte("hmsun", c|0x20) >= 0 && number > 0:
 			letters++
 		default:
 			r.failed = true
@@ -399,7 +399,7 @@ func (r *hintReader) duration(unit time.Duration) time.Duration {
 	var err error
 	switch {
 	case letters > 0:
-		d, err = time.ParseDuration(text)
+		d, err = time.ParseDuration(strings.ToLower(text))
 	case number == 0 || number > 9 || pairs > 0 || unit == 0 && strings.Trim(text, "0") != "":
 		r.failed = true
 	default:

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -105,6 +106,70 @@ func TestHintDurations(t *testing.T) {
 		if h.Malformed || h.MaxStaleness != test.staleness || h.Timeout != test.timeout {
 			t.Errorf("%s: %v and %v, malformed %v; want %v and %v",
 				test.comment, h.MaxStaleness, h.Timeout, h.Malformed, test.staleness, test.timeout)
+		}
+	}
+}
+
+// TestHintEverywhere holds every spelling of consistency.md, in both letter
+// cases, in every kind of comment, in every place, and never in a string.
+func TestHintEverywhere(t *testing.T) {
+	tests := []struct{ body, want string }{
+		{"FORCE_MASTER", "primary"},
+		{"to master", "primary"},
+		{"master", "primary"},
+		{"maxscale route to master", "primary"},
+		{"FORCE_SLAVE", "replica"},
+		{"to slave", "replica"},
+		{"slave", "replica"},
+		{"maxscale route to slave", "replica"},
+		{"slave:20", "replica-only,max_staleness:20s"},
+		{"slave:slaveonly", "replica-only"},
+		{"slave:slaveonly,20", "replica-only,max_staleness:20s"},
+		{"force_node='n1'", "node:n1"},
+		{"to server n1", "node:n1"},
+		{"maxscale route to server n1", "node:n1"},
+		{"maxscale route to last", "last"},
+		{"maxscale max_slave_replication_lag=3", "max_staleness:3s"},
+		{"mysqlrw(consistency=global, timeout=50ms, max_staleness=2s, node=n1)", "node:n1,level:global,max_staleness:2s,timeout:50ms"},
+		{"+ READ_CONSISTENCY(WEAK)", "level:weak"},
+		{"+READ_CONSISTENCY(STRONG)", "level:strong"},
+		{"+ mysqlrw(consistency=scc)", "level:scc"},
+		{"+ master", "primary"},
+	}
+	places := []string{"%SELECT a FROM t WHERE b = 1", "SELECT % a FROM t WHERE b = 1", "SELECT a FROM % t", "SELECT a FROM t WHERE b = 1%", "SELECT a FROM t; %"}
+	quotes := []string{"'", `"`, "`"}
+	for _, test := range tests {
+		bodies := []string{strings.ToLower(test.body), strings.ToUpper(test.body), "  " + test.body + "\t"}
+		if test.body[0] == '+' {
+			bodies = bodies[:2]
+		}
+		for i, body := range bodies {
+			want := test.want
+			if i == 1 {
+				want = strings.ReplaceAll(want, "node:n1", "node:N1")
+			}
+			comments := []string{"/*" + body + "*/", "# " + body + "\n", "#" + body + "\n", "-- " + body + "\n"}
+			if body[0] == '+' { // only in a comment for the optimizer
+				comments = comments[:1]
+			}
+			for _, comment := range comments {
+				for _, place := range places {
+					text := strings.Replace(place, "%", comment, 1)
+					st := Classify(text, &Options{})
+					if got := describeHint(&st.Hint, text); got != want || st.Class != Read || st.Target != ToReplica {
+						t.Errorf("%q: %v, hint %q, want %q", text, st.Class, got, want)
+					}
+				}
+				for _, quote := range quotes {
+					if strings.Contains(comment, quote) {
+						continue
+					}
+					text := "SELECT " + quote + comment + quote + " FROM t"
+					if st := Classify(text, &Options{}); st.Hint.Asks() || st.Hint.Malformed {
+						t.Errorf("%q has a hint", text)
+					}
+				}
+			}
 		}
 	}
 }

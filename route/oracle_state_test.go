@@ -94,7 +94,9 @@ func (c *oracleConn) mark() {
 			c.o.t.Fatalf("the state of a connection cannot be read: %s", c.probe)
 		}
 	}
-	c.o.at = c.o.position()
+	if c.o.at == "" {
+		c.o.at = c.o.position()
+	}
 }
 
 // begin opens the transaction of the loaded connection.
@@ -133,9 +135,9 @@ func (c *oracleConn) changed() string {
 			}
 		}
 	}
-	if c.o.position() != c.o.at {
+	if at := c.o.position(); at != c.o.at {
 		what = append(what, "position")
-		c.o.moved = true
+		c.o.at, c.o.moved = at, true
 	}
 	if what == nil {
 		return ""

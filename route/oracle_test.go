@@ -13,7 +13,7 @@ import (
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox/sandboxtest"
 )
 
-var oracleAll = flag.Bool("route.oracle.all", false, "put every call and atom in every place, which takes an hour")
+var oracleAll = flag.Bool("route.oracle.all", false, "put every call in every place: 70,000 statements, see docs/testing.md")
 
 // TestOracle runs some thousand statements on a primary and on a replica that
 // takes no writes, and holds Classify against what they did.
@@ -74,8 +74,8 @@ func (o *oracle) place(text string) string {
 	return strings.ReplaceAll(text, "%file%", o.files+"/written")
 }
 
-// reads are the options that a statement is classified with: the server it ran
-// on, and the servers that nobody knows.
+// readings are the options that a statement is classified with: the server it
+// ran on, and servers that nobody knows. Two functions are vouched for.
 func (o *oracle) readings() []Options {
 	known, unknown := o.options, Options{}
 	trusted := map[string]bool{"f_pure": true, "o.f_pure": true, "f_read": true, "o.f_read": true}
@@ -210,6 +210,7 @@ func (o *oracle) judge(statements []*oracleStatement) {
 	}
 }
 
+// batch runs statements on the replica, then on the connections of the primary.
 func (o *oracle) batch(all []*oracleStatement) {
 	o.sync()
 	var ran []*oracleStatement
@@ -263,7 +264,6 @@ func (o *oracle) unchanged(c *oracleConn, ran []*oracleStatement) bool {
 		o.loaded.rest()
 		return true
 	}
-	o.loaded.close()
 	if len(ran) == 1 {
 		ran[0].effect, ran[0].failed = what, 0
 		return false
@@ -301,6 +301,7 @@ func (o *oracle) compare(s *oracleStatement, replica oracleAnswer) {
 		}
 		replica = o.replica.run(s.text)
 		if fresh == past && fresh == replica {
+			s.depends = ""
 			return
 		}
 		s.depends, s.remote = "connection", false

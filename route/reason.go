@@ -68,17 +68,18 @@ const (
 
 	// What was asked for.
 
-	HintPrimary     // hint-primary
-	HintReplica     // hint-replica
-	HintNode        // hint-node
-	HintLevel       // hint-level
-	HintIgnored     // hint-ignored
-	HintMalformed   // hint-malformed
-	NodePinned      // node-pinned
-	NodeNotFound    // node-not-found
-	NodeNotReadable // node-not-readable
-	LevelStrong     // level-strong
-	WeakNotPossible // weak-not-possible
+	HintPrimary      // hint-primary
+	HintReplica      // hint-replica
+	HintNode         // hint-node
+	HintLevel        // hint-level
+	HintIgnored      // hint-ignored
+	HintMalformed    // hint-malformed
+	SettingMalformed // malformed-setting
+	NodePinned       // node-pinned
+	NodeNotFound     // node-not-found
+	NodeNotReadable  // node-not-readable
+	LevelStrong      // level-strong
+	WeakNotPossible  // weak-not-possible
 
 	// What the servers are.
 
@@ -153,6 +154,7 @@ var reasonTexts = [...]struct{ name, explanation string }{
 	HintLevel:             {"hint-level", "a hint sets the consistency level"},
 	HintIgnored:           {"hint-ignored", "a hint is only advice: the statement must not follow it"},
 	HintMalformed:         {"hint-malformed", "a hint could not be read and is ignored"},
+	SettingMalformed:      {"malformed-setting", "a setting of the proxy cannot be read, or there is none of that name"},
 	NodePinned:            {"node-pinned", "the session asked for one server"},
 	NodeNotFound:          {"node-not-found", "there is no such server"},
 	NodeNotReadable:       {"node-not-readable", "the server that was asked for cannot be read"},

@@ -121,6 +121,11 @@ func (s *Session) knowsOf(server string, position gtid.Value) bool {
 // default is not REPEATABLE READ.
 func (s *Session) SetReadCommitted(is bool) { s.readCommitted = is }
 
+// Candidates returns what the last decision found for each server, in the order
+// of its snapshot; nil if it asked no server. The slice is overwritten by the
+// next decision.
+func (s *Session) Candidates() []Candidate { return s.cands }
+
 // Reset forgets what COM_RESET_CONNECTION ends: transaction, holds, settings, and
 // how SET sql_mode and SET NAMES had texts read. The schema stays.
 // The token stays if keepToken says so: a pool that resets a connection must

@@ -305,6 +305,8 @@ func brokenPromise(st *Statement, d *Decision, p *Policy, snap *Snapshot) string
 		return "no reason"
 	case p.Endpoint == ReadOnly && sv.Role == Primary:
 		return "a read-only endpoint reaches the primary"
+	case st.Reason == UnknownFunction && d.Reason() == InReadOnlyTransaction: // the server refuses its writes
+		return ""
 	case p.Endpoint == ReadWrite && sv.Role == Replica && st.Target == ToPrimary && st.Class.rank() >= LockingRead.rank():
 		return "a " + st.Class.String() + " goes to a replica"
 	case sv.State == Offline, sv.State == Unproven && (d.Target == ToReplica || d.Target == ToPrimary):

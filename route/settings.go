@@ -52,10 +52,22 @@ func (s *Session) set(w *walker) {
 			s.mode(&a)
 			continue
 		}
-		// What a client spelled wrong changes nothing: Setting says why.
-		_ = s.Setting(a.name, a.value)
+		_ = s.Setting(a.name, a.value) // Decide has refused what cannot be read
 	}
 	s.charset(w)
+}
+
+// check says what is wrong with a SET of the proxy's variables, if anything is.
+func (s *Session) check(text string) error {
+	trial := *s
+	for _, w := range walk(text, &s.Options) {
+		for _, a := range w.assignments() {
+			if err := trial.Setting(a.name, a.value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // readOnlySetting follows SET TRANSACTION READ ONLY and its variable.
@@ -141,6 +153,11 @@ func (s *Session) Setting(name, value string) error {
 		s.Token = token
 	case "sql_mode":
 		s.unreadable = !s.Options.SetMode(value)
+	default:
+		if proxyVariable(name) {
+			return &SettingError{Name: name, Value: value, Want: "mysqlrw_consistency, mysqlrw_max_staleness, " +
+				"mysqlrw_timeout, mysqlrw_node or mysqlrw_token"}
+		}
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func (s *Scanner) Undecided() bool { return s.undecided != 0 }
 
 // What a byte can begin.
 const (
-	other  = iota // a byte over 0x7F, or one that no server reads outside quotes
+	other  = iota // a byte over 0x7F, or one that no server reads outside quotes; [ begins a name under MSSQL
 	space         // white space
 	letter        // letters and _
 	dollar        // $: a letter, or the start of a dollar-quoted string
@@ -100,7 +100,7 @@ var classes = [256]uint8{
 	'\'': quote, '"': quote, '`': quote, '/': slash, '-': dash, '#': hash, '@': at, ':': colon, '.': dot,
 	'*': star, ';': semi, '(': single, ')': single, ',': single, '=': single, '<': single, '>': single,
 	'+': single, '%': single, '!': single, '&': single, '|': single, '^': single, '~': single, '?': single,
-	'[': single, ']': single, '{': single, '}': single, '\\': escape,
+	'{': single, '}': single, '\\': escape,
 }
 
 // Next returns the next token; at the end of the text, EOF.

@@ -183,7 +183,7 @@ func tokensOf(text string, o *sqltoken.Options) ([]sqltoken.Token, string) {
 			return tokens, fmt.Sprintf("inside an executable comment: %t, want %t: %+v", t.Exec, exec, t)
 		case t.Kind == sqltoken.ExecClose && !exec:
 			return tokens, fmt.Sprintf("a comment is closed that was not opened: %+v", t)
-		case strings.Trim(text[t.Space:t.Start], " \t\n\v\f\r\xa0\xff") != "":
+		case !blank(text[t.Space:t.Start]):
 			return tokens, fmt.Sprintf("%q is no white space: %+v", text[t.Space:t.Start], t)
 		case !shaped(text[t.Start:t.End], t.Kind):
 			return tokens, fmt.Sprintf("%q cannot be a %v", text[t.Start:t.End], t.Kind)
@@ -202,11 +202,21 @@ func tokensOf(text string, o *sqltoken.Options) ([]sqltoken.Token, string) {
 	}
 }
 
+// blank says whether all bytes are white space in some character set.
+func blank(text string) bool {
+	for i := range len(text) {
+		if strings.IndexByte(" \t\n\v\f\r\xa0\xff", text[i]) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // shaped says whether a piece of text looks like a token of that kind: that
 // keeps one from swallowing what follows it.
 func shaped(piece string, kind sqltoken.Kind) bool {
 	const quotes, marks = "'\"`", "()[]{},;=<>+-*/%!&|^~?:#"
-	end, blank := len(piece)-1, strings.ContainsAny(piece, " \t\n\v\f\r")
+	end, spaced := len(piece)-1, strings.ContainsAny(piece, " \t\n\v\f\r")
 	switch kind {
 	case sqltoken.Word: // behind a byte over 0x7F anything may be part of a character
 		high := strings.IndexFunc(piece, func(r rune) bool { return r >= 0x80 })
@@ -214,14 +224,14 @@ func shaped(piece string, kind sqltoken.Kind) bool {
 		if high >= 0 {
 			ascii = piece[:high]
 		}
-		return !blank && !strings.ContainsAny(piece, "(),;'\"=<>+-*/#") && (piece == `\N` || !strings.ContainsAny(ascii, quotes+marks+`.@\`))
+		return !spaced && !strings.ContainsAny(piece, "(),;'\"=<>+-*/#") && (piece == `\N` || !strings.ContainsAny(ascii, quotes+marks+`.@\`))
 	case sqltoken.Name, sqltoken.String:
 		return end > 0 && (strings.Contains(quotes, piece[end:]) || piece[end] == '$')
 	case sqltoken.Number:
 		return strings.Trim(piece, "0123456789abcdefABCDEFx.+-") == ""
 	case sqltoken.UserVar:
 		return end > 0 && piece[0] == '@' && (strings.Contains(quotes, piece[1:2]) && piece[1] == piece[end] ||
-			!blank && !strings.ContainsAny(piece[1:], quotes+marks+`@\`))
+			!spaced && !strings.ContainsAny(piece[1:], quotes+marks+`@\`))
 	case sqltoken.SysVar:
 		return piece == "@@"
 	case sqltoken.Assign:
@@ -305,8 +315,10 @@ func TestUndecided(t *testing.T) {
 		{mysql, "/*!90704 1 */", true, "{:/*!90704 · 1:1 · }:*/", "c:/*!90704 1 */"},
 		{mysql, "/*!90705 1 */", false, "c:/*!90705 1 */", ""},
 		{mysql, "/*M!90704 1 */", false, "c:/*M!90704 1 */", ""},
-		{mysql, "/*!80001 1 */ /*!80001 2 */", true,
-			"{:/*!80001 · 1:1 · }:*/ · {:/*!80001 · 1:2 · }:*/", "c:/*!80001 1 */ · c:/*!80001 2 */"},
+		{
+			mysql, "/*!80001 1 */ /*!80001 2 */", true,
+			"{:/*!80001 · 1:1 · }:*/ · {:/*!80001 · 1:2 · }:*/", "c:/*!80001 1 */ · c:/*!80001 2 */",
+		},
 		{open, "/*!999999 1 */", true, "{:/*!999999 · 1:1 · }:*/", "c:/*!999999 1 */"},
 		{open, "/*!9999991*/", true, "{:/*!99999 · 1:91 · }:*/", "c:/*!9999991*/"},
 		{mariadb, "/*!100500 1 */", false, "{:/*!100500 · 1:1 · }:*/", ""},

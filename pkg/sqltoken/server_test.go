@@ -104,9 +104,9 @@ func (a answer) String() string {
 // unread says whether the text, or the part that was not run, may have been
 // refused before it was read to its end: a syntax error, half a character in a
 // name, arguments that a built-in does not take, a literal that is no date, an
-// unknown system variable.
+// unknown variable.
 func (a answer) unread() bool {
-	return slices.Contains([]string{"1064", "1065", "1193", "1272", "1300", "1525", "1583", "1584", "3854"}, a.errno)
+	return slices.Contains([]string{"1064", "1065", "1193", "1272", "1300", "1327", "1525", "1583", "1584", "3854"}, a.errno)
 }
 
 // ask puts one text to the server.
