@@ -22,6 +22,8 @@ func newApp(env *environment) *cli.App {
 			waitGTIDCommand(env),
 			waitPosCommand(env),
 			waitSyncCommand(env),
+			classifyCommand(env),
+			routeCommand(env),
 			heartbeatCommand(env),
 			sandboxCommand(env),
 			demoCommand(env),

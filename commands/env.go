@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"os/user"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,6 +26,7 @@ type environment struct {
 	home string // the user's home directory, "" if there is none
 	user string // the user's name, the default account
 
+	stdinTerminal  bool // somebody would have to type
 	stdoutTerminal bool // colours and redrawing are welcome
 	stderrTerminal bool // progress lines are welcome
 	width          int  // columns of the terminal, 0 if stdout is none
@@ -34,14 +36,16 @@ type environment struct {
 
 // Main runs mysqlrw with the arguments of the process and returns its exit code.
 func Main() int {
+	stdin := &input{File: os.Stdin}
 	env := &environment{
 		args:   os.Args[1:],
-		stdin:  os.Stdin,
+		stdin:  stdin,
 		stdout: os.Stdout,
 		stderr: os.Stderr,
 		getenv: os.Getenv,
 		now:    time.Now,
 
+		stdinTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
 		stdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
 		stderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
 		readPassword:   askPassword,
@@ -55,9 +59,33 @@ func Main() int {
 	if env.stdoutTerminal {
 		env.width, _, _ = term.GetSize(int(os.Stdout.Fd()))
 	}
-	ctx, stop := withSignals(context.Background())
+	ctx, stop := withSignals(context.Background(), stdin)
 	defer stop()
 	return run(ctx, env)
+}
+
+// input is stdin. Nothing interrupts a read of it, so that a signal has to know
+// of one.
+type input struct {
+	*os.File
+	waiting, interrupted atomic.Bool
+}
+
+// Read notes that the program waits for what it reads. After a signal there is
+// nothing more to read.
+func (in *input) Read(p []byte) (int, error) {
+	in.waiting.Store(true)
+	defer in.waiting.Store(false)
+	if in.interrupted.Load() {
+		return 0, context.Canceled
+	}
+	return in.File.Read(p)
+}
+
+// interrupt ends later reads, and says whether the program waits in one.
+func (in *input) interrupt() bool {
+	in.interrupted.Store(true)
+	return in.waiting.Load()
 }
 
 // secondSignal is how much later a signal must come to count as a second one:
@@ -66,8 +94,9 @@ const secondSignal = 300 * time.Millisecond
 
 // withSignals ends the context at the first SIGINT or SIGTERM, with the exit
 // code as its cause. The second one ends the process at once: whoever presses
-// Ctrl-C twice does not want to wait for the cleaning up.
-func withSignals(parent context.Context) (context.Context, func()) {
+// Ctrl-C twice does not want to wait for the cleaning up. So does the first one
+// while the program waits for input: nothing runs on a server then.
+func withSignals(parent context.Context, stdin *input) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -89,6 +118,9 @@ func withSignals(parent context.Context) (context.Context, func()) {
 				first, code = time.Now(), exitInt
 				if s == syscall.SIGTERM {
 					code = exitTerm
+				}
+				if stdin.interrupt() {
+					os.Exit(code)
 				}
 				cancel(errSignal{code})
 			case <-done:
