@@ -154,12 +154,15 @@ func (s *scan) schema() {
 		return
 	}
 	s.qualifier = s.prev
-	if systemSchema(s.name(s.prev)) {
-		target := ToPrimary
+	if n := s.name(s.prev); systemSchema(n) {
+		class, target := Read, ToPrimary
+		if len(n) == len("sys") { // its views call functions that set user variables
+			class = Diagnostics
+		}
 		if s.o.SystemSchemasOnReplicas {
 			target = ToReplica
 		}
-		s.noteAt(s.prev, Read, target, SystemSchema, FactSystemSchema)
+		s.noteAt(s.prev, class, target, SystemSchema, FactSystemSchema)
 	}
 }
 

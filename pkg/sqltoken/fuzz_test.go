@@ -221,7 +221,7 @@ func TestScannerQuoted(t *testing.T) {
 		}
 		escapes := !name && !o.NoBackslashEscapes
 		quoted := prefix + quote(body, q, charset, escapes)
-		if content(quoted[len(prefix):], charset, escapes) != body {
+		if q == '`' && takesQuote(quoted[len(prefix):], charset) {
 			t.Skip("half a character takes the quote for its second byte")
 		}
 		for _, behind := range []string{"", ",", " /* '\"` */ x", "FOR UPDATE", "-- '", "*/", ";"} {
@@ -235,4 +235,14 @@ func TestScannerQuoted(t *testing.T) {
 			}
 		}
 	})
+}
+
+// takesQuote says whether the last byte of a quoted name belongs to a character
+// that begins before it.
+func takesQuote(quoted, charset string) bool {
+	i := 1
+	for i < len(quoted)-1 {
+		i += longChar(charset, quoted, i)
+	}
+	return i != len(quoted)-1
 }
