@@ -18,7 +18,7 @@ const module = "github.com/mysqlrw/mysqlrw"
 // library. docs/architecture.md shows the same list to people.
 var rows = [][]string{
 	{"completions", "pkg/flavor", "route/internal/genfunctions"},
-	{"pkg/gtid", "pkg/optionfile", "pkg/sqltoken"},
+	{"pkg/gtid", "pkg/optionfile", "pkg/sqltoken", "pkg/wire"},
 	{"route"},
 	{"pkg/target"},
 	{"pkg/status"},
