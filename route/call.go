@@ -166,7 +166,7 @@ func (s *scan) hasColumns() bool {
 		if t.End > s.tok.End+200 || t.Kind == sqltoken.EOF {
 			return false
 		}
-		at := placeOf(t)
+		at := placeOf(&t)
 		if s.isOp(at, '(') || s.isOp(at, ')') {
 			return s.isOp(at, '(') && s.is(before, "columns")
 		}
@@ -182,7 +182,7 @@ func (s *scan) arguments() int {
 	ahead, depth, n := s.lex, 0, 0
 	for range 24 {
 		t := ahead.Next()
-		at := placeOf(t)
+		at := placeOf(&t)
 		switch {
 		case t.End > s.tok.End+200:
 			return -1

@@ -65,9 +65,9 @@ type place struct {
 }
 
 // here returns the place of the token being looked at.
-func (s *scan) here() place { return placeOf(s.tok) }
+func (s *scan) here() place { return placeOf(&s.tok) }
 
-func placeOf(t sqltoken.Token) place { return place{int32(t.Start), int32(t.End), t.Kind} }
+func placeOf(t *sqltoken.Token) place { return place{int32(t.Start), int32(t.End), t.Kind} }
 
 // scan reads one text from its first token to its last.
 type scan struct {

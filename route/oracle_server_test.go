@@ -46,13 +46,14 @@ func newOracle(t *testing.T, f flavor.Flavor) *oracle {
 		t.Fatal(err)
 	}
 	args := []string{"--secure-file-priv=" + o.files, "--log-bin-trust-function-creators=ON"}
-	if f == flavor.MariaDB {
-		args = append(args, "--performance-schema=ON", "--performance-schema-instrument=wait/lock/metadata/sql/mdl=ON")
-	}
 	// A server differs from others in much that is no data.
 	own := []string{
-		"--max-connections=400", "--table-open-cache=300", "--report-host=other", "--performance-schema=OFF",
+		"--max-connections=400", "--table-open-cache=300", "--report-host=other",
 		"--loose-archive=OFF", "--loose-blackhole=OFF", "--loose-feedback=ON", "--loose-userstat=ON",
+	}
+	if f == flavor.MariaDB {
+		args = append(args, "--performance-schema=ON", "--performance-schema-instrument=wait/lock/metadata/sql/mdl=ON")
+		own = append(own, "--performance-schema=OFF")
 	}
 	o.c = sandboxtest.Cluster(t, sandbox.Options{Flavor: f, Replicas: 1, PrimaryArgs: args, ReplicaArgs: slices.Concat(args, own)})
 	v := o.c.Version

@@ -43,7 +43,7 @@ func (s *scan) peek() place {
 		switch t.Kind {
 		case sqltoken.Comment, sqltoken.Hint, sqltoken.ExecOpen, sqltoken.ExecClose:
 		default:
-			return placeOf(t)
+			return placeOf(&t)
 		}
 	}
 }

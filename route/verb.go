@@ -35,11 +35,31 @@ func (s *scan) rest() {
 			s.next()
 		}
 	default:
-		for !s.ended() {
-			s.expression()
-			s.next()
-		}
+		s.expressions()
 		s.notColumns()
+	}
+}
+
+// expressions calls expression for the tokens up to the end of the statement,
+// and leaves out most of those that it has nothing to say about.
+func (s *scan) expressions() {
+	for {
+		switch s.tok.Kind {
+		case sqltoken.EOF, sqltoken.Semicolon:
+			return
+		case sqltoken.Word:
+			n := s.tok.End - s.tok.Start
+			if n < 32 && tellingLengths[s.text[s.tok.Start]&0x1f]>>n&1 != 0 || s.telling || s.columns != noColumns {
+				s.expression()
+			}
+		case sqltoken.Number:
+			if s.telling || s.columns != noColumns {
+				s.expression()
+			}
+		default:
+			s.expression()
+		}
+		s.next()
 	}
 }
 

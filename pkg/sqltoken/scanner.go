@@ -142,8 +142,21 @@ func (s *Scanner) Scan(t *Token) {
 			t.Kind, t.Start, t.End = Number, i, j
 			s.pos = j
 			return
+		case quote:
+			if j := s.plainString(i); j > 0 {
+				t.Kind, t.Start, t.End = String, i, j
+				s.pos, s.part = j, false
+				return
+			}
 		case dot:
 			if i+1 < len(text) && classes[text[i+1]] == digit {
+				break
+			}
+			t.Kind, t.Start, t.End = Op, i, i+1
+			s.pos, s.part = i+1, false
+			return
+		case star, dash:
+			if s.exec || i+1 >= len(text) || text[i+1] == text[i] {
 				break
 			}
 			t.Kind, t.Start, t.End = Op, i, i+1
@@ -156,6 +169,27 @@ func (s *Scanner) Scan(t *Token) {
 		}
 	}
 	s.scan(t, i)
+}
+
+// plainString returns the end of the string at i if there is nothing in it but
+// ASCII without escapes, else 0.
+func (s *Scanner) plainString(i int) int {
+	text := s.text
+	if text[i] != '\'' {
+		return 0
+	}
+	for j := i + 1; j < len(text); j++ {
+		switch c := text[j]; {
+		case c == '\'':
+			if j+1 < len(text) && text[j+1] == '\'' {
+				return 0
+			}
+			return j + 1
+		case c == '\\' || c >= 0x80:
+			return 0
+		}
+	}
+	return 0
 }
 
 // scan reads the token at i, behind white space of one byte a character.
