@@ -72,11 +72,23 @@ func statementOptions(c *cli.Context) (o route.Options, err error) {
 			o.Harmless[strings.ToLower(name)] = true
 		}
 	}
-	if mode := c.String("sql-mode"); !o.SetMode(mode) {
-		return o, usagef("--sql-mode: %q is not understood: write the names of the modes", mode)
+	mode := c.String("sql-mode")
+	for name := range strings.SplitSeq(mode, ",") {
+		if name = strings.ToUpper(strings.TrimSpace(name)); name != "" && !strings.Contains(" "+sqlModes+" ", " "+name+" ") {
+			return o, usagef("--sql-mode: no server has a mode %q: write names separated by commas", name)
+		}
 	}
+	o.SetMode(mode)
 	return o, nil
 }
+
+// sqlModes are those of both families, old ones included.
+const sqlModes = "ALLOW_INVALID_DATES ANSI ANSI_QUOTES DB2 EMPTY_STRING_IS_NULL ERROR_FOR_DIVISION_BY_ZERO HIGH_NOT_PRECEDENCE " +
+	"IGNORE_BAD_TABLE_OPTIONS IGNORE_SPACE MAXDB MSSQL MYSQL323 MYSQL40 NO_AUTO_CREATE_USER NO_AUTO_VALUE_ON_ZERO " +
+	"NO_BACKSLASH_ESCAPES NO_DIR_IN_CREATE NO_ENGINE_SUBSTITUTION NO_FIELD_OPTIONS NO_KEY_OPTIONS NO_TABLE_OPTIONS " +
+	"NO_UNSIGNED_SUBTRACTION NO_ZERO_DATE NO_ZERO_IN_DATE ONLY_FULL_GROUP_BY ORACLE PAD_CHAR_TO_FULL_LENGTH PIPES_AS_CONCAT " +
+	"POSTGRESQL REAL_AS_FLOAT SIMULTANEOUS_ASSIGNMENT STRICT_ALL_TABLES STRICT_TRANS_TABLES TIME_ROUND_FRACTIONAL " +
+	"TIME_TRUNCATE_FRACTIONAL TRADITIONAL"
 
 // versionOption reads 8.0.36 and 10.11.19-MariaDB. Numbers alone do not tell
 // the flavor.

@@ -10,7 +10,9 @@ type Options struct {
 	IgnoreSpace bool
 	// Harmless lists stored functions and procedures that only read and leave
 	// nothing behind on the connection, as name or schema.name in lower case.
-	// Nil trusts none.
+	// Nil trusts none. One that writes after all makes a replica diverge: on
+	// MariaDB a procedure whose definer has READ_ONLY ADMIN writes in spite of
+	// read_only.
 	Harmless map[string]bool
 	// SystemSchemasOnReplicas is the policy of that name.
 	SystemSchemasOnReplicas bool
