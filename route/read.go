@@ -194,10 +194,12 @@ func (c *choice) choose(q Query) {
 // waitForPrimary bounds the wait for a primary that lacks what the session has
 // seen on a replica, which can be ahead of it.
 func (c *choice) waitForPrimary(q Query) {
-	d := &c.d
-	s := c.session
-	if d.Server >= 0 && q.Required && s.cands[d.Server].Behind && !s.knowsOf(c.snap.Servers[d.Server].Name, q.Require) {
-		d.Wait, d.Fallback = c.budget(q), Refuse
+	s, d := c.session, &c.d
+	if d.Server < 0 || !q.Required || !s.cands[d.Server].Behind || s.knowsOf(c.snap.Servers[d.Server].Name, q.Require) {
+		return
+	}
+	if d.Wait, d.Fallback = c.budget(q), Refuse; d.Wait <= 0 {
+		c.refuse(sayTimeout)
 	}
 }
 
