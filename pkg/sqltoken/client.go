@@ -85,6 +85,9 @@ func (c *cutter) backslash(t Token) (cut, bool) {
 	if !ok {
 		return cut{more: true}, true
 	}
+	if len(line) < 2 { // a backslash at the end of the line
+		return cut{}, false
+	}
 	found := cut{text: line, first: t.Start, end: end, command: true}
 	switch line[1] {
 	case 'd':

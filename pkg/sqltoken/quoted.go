@@ -140,7 +140,7 @@ func (s *Scanner) executable(t *Token, i int, maria bool) {
 		case flavor.MySQL:
 			digits--
 		case flavor.Unknown:
-			t.Kind, t.End = Invalid, len(text)
+			t.Kind, t.End = Invalid, digits
 			return
 		}
 	}
@@ -154,7 +154,7 @@ func (s *Scanner) executable(t *Token, i int, maria bool) {
 	code, known := s.runs(version, maria)
 	if !known {
 		if !s.decideLater(version, maria, i) {
-			t.Kind, t.End = Invalid, len(text)
+			t.Kind, t.End = Invalid, digits
 			return
 		}
 		code = !s.skip
@@ -175,11 +175,8 @@ func (s *Scanner) decideLater(version int, maria bool, i int) bool {
 	key := version*4 + 1
 	if maria {
 		key += 2
-		if s.o.Flavor == flavor.Unknown {
-			body, _, _ := strings.Cut(s.text[i:], "*/")
-			if strings.Contains(body, "/*") {
-				return false
-			}
+		if s.o.Flavor == flavor.Unknown && opensInside(s.text[i:]) {
+			return false
 		}
 	}
 	if s.undecided != 0 && s.undecided != key {
@@ -187,6 +184,25 @@ func (s *Scanner) decideLater(version int, maria bool, i int) bool {
 	}
 	s.undecided = key
 	return true
+}
+
+// opensInside says whether a comment begins in the text before one ends. It
+// looks no further than that.
+func opensInside(text string) bool {
+	for i := 0; i < len(text); i++ {
+		n := strings.IndexByte(text[i:], '*')
+		if n < 0 {
+			return false
+		}
+		i += n
+		if i > 0 && text[i-1] == '/' {
+			return true
+		}
+		if i+1 < len(text) && text[i+1] == '/' {
+			return false
+		}
+	}
+	return false
 }
 
 // runs says whether the content of an executable comment for that version is

@@ -304,10 +304,10 @@ func TestUndecided(t *testing.T) {
 		{unknown, "/*M! 1 */", true, "{:/*M! · 1:1 · }:*/", "c:/*M! 1 */"},
 		{unknown, "/*M!100100 1 */", true, "{:/*M!100100 · 1:1 · }:*/", "c:/*M!100100 1 */"},
 		// A sixth digit is code for MySQL, unless a blank follows.
-		{unknown, "/*!100100INTO */", false, "!:/*!100100INTO */", ""},
-		{unknown, "/*!500001*/", false, "!:/*!500001*/", ""},
+		{unknown, "/*!100100INTO */", false, "!:/*!100100 · w:INTO · o:* · o:/", ""},
+		{unknown, "/*!500001*/", false, "!:/*!500001 · o:* · o:/", ""},
 		// MySQL ends at the first */ what MariaDB nests.
-		{unknown, "/*M!999999 ' /* */ 1 -- */ /* '*/", false, "!:/*M!999999 ' /* */ 1 -- */ /* '*/", ""},
+		{unknown, "/*M!999999 ' /* */ 1 -- */ /* '*/", false, "!:/*M!999999 · s:' /* */ 1 -- */ /* ' · o:* · o:/", ""},
 		{unknown, "/*M! 1 */ /* */", true, "{:/*M! · 1:1 · }:*/ · c:/* */", "c:/*M! 1 */ · c:/* */"},
 		{unknown, `\N $a$ $a$`, false, `w:\N · w:$a$ · w:$a$`, ""},
 		{mysql, "/*!80000 1 */", false, "{:/*!80000 · 1:1 · }:*/", ""},

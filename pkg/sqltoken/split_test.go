@@ -275,3 +275,19 @@ func BenchmarkSplit(b *testing.B) {
 		}
 	}
 }
+
+// TestSplitUndecided has comments that no two readings cover: the statement is
+// not understood, and the ones behind it are found all the same.
+func TestSplitUndecided(t *testing.T) {
+	const text = "CREATE TABLE t (a INT /*!80023 INVISIBLE */, b INT) /*!80016 ENCRYPTION='N' */;\nSELECT 2;\n"
+	var pieces []string
+	for p, err := range sqltoken.Split(strings.NewReader(text), &sqltoken.Options{Oldest: 50700}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		pieces = append(pieces, p.Text)
+	}
+	if len(pieces) != 2 || pieces[1] != "SELECT 2" {
+		t.Errorf("pieces %q, want the CREATE TABLE and SELECT 2", pieces)
+	}
+}

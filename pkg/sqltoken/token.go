@@ -42,8 +42,9 @@ const (
 	// goes to the end of the text. No server runs the statement.
 	Unterminated
 	// Invalid is a byte that no server reads there, such as a NUL outside
-	// quotes or a lone backslash; or it is the rest of the text, from a comment
-	// on that the servers of the options read in more than two ways.
+	// quotes or a lone backslash; or it is the opening of an executable comment
+	// that the servers of the options read in more than two ways. What follows
+	// is scanned as code then.
 	Invalid
 )
 
