@@ -25,6 +25,7 @@ var rows = [][]string{
 	{"pkg/status/statustest"},
 	{"waitpos"},
 	{"lag"},
+	{"pkg/topology"},
 	{"pkg/sandbox"},
 	{"pkg/sandbox/sandboxtest"},
 	{"commands"},
