@@ -96,6 +96,9 @@ func (s *source) node(n ast.Node) bool {
 	case *ast.FuncDecl:
 		s.function(n)
 	case *ast.CallExpr:
+		if called, ok := n.Fun.(*ast.SelectorExpr); ok && called.Sel.Name == "Go" { // of a group
+			s.goStatements = append(s.goStatements, s.place(n.Pos()))
+		}
 		if name, ok := n.Fun.(*ast.Ident); ok && (name.Name == "print" || name.Name == "println") {
 			s.breaks("%s: %s is for debugging", s.place(n.Pos()), name.Name)
 		}

@@ -61,6 +61,10 @@ func TestCheck(t *testing.T) {
 			name: "init", path: "lag/lag.go", text: "package lag\ntype t int\nfunc (t) init() {}\nfunc init() {}\n",
 			broken: []string{"lag/lag.go:4: an init function runs in every program that imports the package"},
 		},
+		{
+			name: "go statements of a group", path: "lag/lag.go", text: strings.ReplaceAll(goStatements(16), "go f()", "g.Go(f)"),
+			broken: []string{"16 go statements, want at most 15: lag/lag.go:3" + strings.Repeat(" lag/lag.go:3", 15)},
+		},
 		{name: "go statements", path: "lag/lag.go", text: goStatements(15)},
 		{
 			name: "too many go statements", path: "lag/lag.go", text: goStatements(16),
