@@ -19,7 +19,7 @@ const module = "github.com/mysqlrw/mysqlrw"
 var rows = [][]string{
 	{"completions", "pkg/flavor", "route/internal/genfunctions"},
 	{"pkg/gtid", "pkg/optionfile", "pkg/sqltoken", "pkg/wire"},
-	{"route"},
+	{"route", "pkg/backend"},
 	{"pkg/target"},
 	{"pkg/status"},
 	{"pkg/status/statustest"},

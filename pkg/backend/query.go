@@ -1,0 +1,103 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/mysqlrw/mysqlrw/pkg/wire"
+)
+
+// maxResult is the most that Query holds.
+const maxResult = 4 << 20
+
+// Result is a small result of text.
+type Result struct {
+	Columns []string   // their names
+	Rows    [][][]byte // as many values as columns; nil is NULL
+}
+
+// Get returns a value by the name of its column, in any letter case, since servers have changed
+// that. It is not there if there is no such row or column, or if it is NULL.
+func (r *Result) Get(row int, column string) (text string, ok bool) {
+	if row < 0 || row >= len(r.Rows) {
+		return "", false
+	}
+	for i, name := range r.Columns {
+		if strings.EqualFold(name, column) {
+			v := r.Rows[row][i]
+			return string(v), v != nil
+		}
+	}
+	return "", false
+}
+
+// Query runs a statement and returns its result, the last one if there are several. A statement
+// that returns none gives an empty one. One of more than 4 MB is read and given up with
+// ErrTooLarge.
+func (c *Conn) Query(ctx context.Context, sql string) (*Result, error) {
+	c.begin(nil, sql)
+	r := &Result{}
+	err := c.round(ctx, "run a query on", func() error {
+		var text []byte
+		size, columns := 0, 0
+		_, err := c.end(wire.ComQuery, func(b []byte, head bool) {
+			if head {
+				text, size, columns = text[:0], 0, c.answer.Head().Columns
+				return
+			}
+			if size += len(b); size <= maxResult {
+				text = append(text, b...)
+			}
+		})
+		switch {
+		case err != nil:
+			return err
+		case size > maxResult:
+			return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, size, maxResult)
+		}
+		return r.decode(text, columns, c.caps)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// decode reads the packets of a result without its head and end. Values alias them.
+func (r *Result) decode(text []byte, columns int, caps wire.Capability) error {
+	for len(text) > 0 {
+		p, _, n, err := wire.Split(text)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return fmt.Errorf("%w: a row is not complete", ErrNotMySQL)
+		}
+		text = text[n:]
+		if wire.IsProgress(p) {
+			continue
+		}
+		if len(r.Columns) < columns {
+			var def wire.Column
+			if err := def.Decode(p, caps); err != nil {
+				return err
+			}
+			r.Columns = append(r.Columns, string(def.Name))
+			continue
+		}
+		row := make([][]byte, 0, columns)
+		values := wire.ReadTextRow(p)
+		for v, ok := values.Next(); ok; v, ok = values.Next() {
+			row = append(row, v)
+		}
+		if err := values.Err(); err != nil {
+			return err
+		}
+		if len(row) != columns {
+			return fmt.Errorf("%w: a row of %d values, want %d", ErrNotMySQL, len(row), columns)
+		}
+		r.Rows = append(r.Rows, row)
+	}
+	return nil
+}
