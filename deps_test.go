@@ -25,7 +25,7 @@ var rows = [][]string{
 	{"pkg/status/statustest"},
 	{"waitpos"},
 	{"lag"},
-	{"pkg/topology"},
+	{"pkg/topology", "pkg/config"},
 	{"pkg/sandbox"},
 	{"pkg/sandbox/sandboxtest"},
 	{"commands"},

@@ -3,6 +3,7 @@ module github.com/mysqlrw/mysqlrw
 go 1.26.0
 
 require (
+	github.com/BurntSushi/toml v1.6.0
 	github.com/fatih/color v1.19.0
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/olekukonko/tablewriter v1.1.5

@@ -24,6 +24,7 @@ func newApp(env *environment) *cli.App {
 			waitSyncCommand(env),
 			classifyCommand(env),
 			routeCommand(env),
+			checkConfigCommand(env),
 			heartbeatCommand(env),
 			sandboxCommand(env),
 			demoCommand(env),

@@ -7,12 +7,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/mysqlrw/mysqlrw/pkg/config"
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/route"
 )
 
 func routeCommand(env *environment) *cli.Command {
 	flags := append(inCategory("Servers", []cli.Flag{
+		&cli.StringFlag{Name: "config", Usage: "file of the proxy: its policy, and its servers' names, weights and zones"},
 		&cli.StringFlag{Name: "state", Usage: "file with what is known of the servers, one a line (see docs/routing.md)"},
 		&cli.BoolFlag{Name: "live", Usage: "ask real servers instead; no statement is executed"},
 		&cli.StringFlag{Name: "primary", Usage: "with --live: TARGET that takes writes"},
@@ -26,8 +28,10 @@ func routeCommand(env *environment) *cli.Command {
 		Usage:     "where each statement of a session would go, and why",
 		ArgsUsage: "[SQL...]",
 		Description: `The statements are those of one session, in order: each says where it goes, and what it
-changes for the next ones. The servers are those of --state or --live, else an example of a
-primary with two replicas. No time passes: what the session writes is on no replica yet.
+changes for the next ones. The servers are those of --state or --live, else those of --config
+as if they had everything, else an example of a primary with two replicas. The policy is that
+of the first listener of --config; flags override it. No time passes: what the session writes
+is on no replica yet.
 
 ` + statementHelp + `
 
@@ -61,28 +65,47 @@ func policyFlags() []cli.Flag {
 	})
 }
 
-func routePolicy(c *cli.Context) route.Policy {
-	p := route.DefaultPolicy()
-	p.Level, _ = route.ParseLevel(enum(c, "consistency"))
+// routePolicy is the policy of a configuration, or the default one, with what
+// flags say.
+func routePolicy(c *cli.Context, p route.Policy) route.Policy {
+	if c.IsSet("consistency") {
+		p.Level, _ = route.ParseLevel(enum(c, "consistency"))
+	}
 	for name, to := range map[string]*time.Duration{
 		"max-lag": &p.MaxLag, "max-staleness": &p.MaxStaleness,
 		"session-timeout": &p.SessionTimeout, "global-timeout": &p.GlobalTimeout,
 	} {
-		*to, _ = duration(c, name)
+		if d, set := duration(c, name); set {
+			*to = d
+		}
 	}
-	p.ErrorOnTimeout = enum(c, "timeout-action") == "error"
-	p.MinReserved = int(min(c.Uint("min-reserved"), 1<<20))
-	if enum(c, "balancer") == "weighted-round-robin" {
-		p.Balancer = route.WeightedRoundRobin
+	if c.IsSet("timeout-action") {
+		p.ErrorOnTimeout = enum(c, "timeout-action") == "error"
 	}
-	p.Zone = c.String("zone")
+	if c.IsSet("min-reserved") {
+		p.MinReserved = int(min(c.Uint("min-reserved"), 1<<20))
+	}
+	if c.IsSet("balancer") {
+		p.Balancer = route.LeastActive
+		if enum(c, "balancer") == "weighted-round-robin" {
+			p.Balancer = route.WeightedRoundRobin
+		}
+	}
+	if c.IsSet("zone") {
+		p.Zone = c.String("zone")
+	}
 	if c.Bool("read-only-endpoint") {
 		p.Endpoint = route.ReadOnly
 	}
-	if enum(c, "transaction-splitting") == "reads-before-write" {
-		p.Splitting = route.SplitBeforeWrite
+	if c.IsSet("transaction-splitting") {
+		p.Splitting = route.SplitOff
+		if enum(c, "transaction-splitting") == "reads-before-write" {
+			p.Splitting = route.SplitBeforeWrite
+		}
 	}
-	p.SystemSchemasOnReplicas = enum(c, "system-schemas") == "replica"
+	if c.IsSet("system-schemas") {
+		p.SystemSchemasOnReplicas = enum(c, "system-schemas") == "replica"
+	}
 	return p
 }
 
@@ -91,6 +114,7 @@ type routeRun struct {
 	env      *environment
 	c        *cli.Context
 	world    world
+	config   *config.Config // nil without --config
 	policy   route.Policy
 	session  route.Session
 	rotation route.Rotation
@@ -98,7 +122,10 @@ type routeRun struct {
 }
 
 func runRoute(ctx context.Context, env *environment, c *cli.Context) error {
-	r := &routeRun{env: env, c: c, policy: routePolicy(c)}
+	r := &routeRun{env: env, c: c}
+	if err := r.settings(); err != nil {
+		return err
+	}
 	o, err := statementOptions(c)
 	if err != nil {
 		return err
@@ -147,6 +174,21 @@ func runRoute(ctx context.Context, env *environment, c *cli.Context) error {
 	return err
 }
 
+// settings reads --config and the flags of the policy.
+func (r *routeRun) settings() (err error) {
+	p := route.DefaultPolicy()
+	if r.c.IsSet("config") {
+		if r.config, err = routeConfig(r.env, r.c); err != nil {
+			return err
+		}
+		if p, err = policyOf(r.config, r.c.Bool("read-only-endpoint")); err != nil {
+			return err
+		}
+	}
+	r.policy = routePolicy(r.c, p)
+	return nil
+}
+
 // servers finds out what is known of the servers.
 func (r *routeRun) servers(ctx context.Context) (err error) {
 	c, live := r.c, r.c.Bool("live")
@@ -167,8 +209,12 @@ func (r *routeRun) servers(ctx context.Context) (err error) {
 		r.world.snap, err = readState(c.String("state"))
 	default:
 		r.world.snap, err = exampleServers(r.session.Options.Flavor)
+		note := "the servers are an example"
+		if r.config != nil && err == nil {
+			r.world.snap, note = configServers(r.config, r.world.snap), "the servers are taken to have everything"
+		}
 		if !c.Bool("quiet") {
-			fmt.Fprintln(r.env.stderr, "mysqlrw route: no --state, no --live: the servers are an example")
+			fmt.Fprintln(r.env.stderr, "mysqlrw route: no --state, no --live: "+note)
 		}
 	}
 	r.world.flavor = r.session.Options.Flavor
@@ -215,6 +261,9 @@ func (r *routeRun) candidates() []candidateRow {
 
 func (r *routeRun) ask(ctx context.Context) (identities []flavor.Server, err error) {
 	r.world, identities, r.failed, err = liveWorld(ctx, r.env, r.c)
+	if r.config != nil {
+		configured(r.config, r.world.snap.Servers)
+	}
 	r.world.settle()
 	return identities, err
 }

@@ -89,7 +89,7 @@ func TestCursorErrors(t *testing.T) {
 func TestPackets(t *testing.T) {
 	sizes := []int{0, 1, 255, wire.MaxPayload - 1, wire.MaxPayload, 2*wire.MaxPayload + 1}
 	if testing.Short() {
-		sizes = sizes[:len(sizes)-1]
+		sizes = sizes[:3] // the others are 16 MB
 	}
 	for _, size := range sizes {
 		payload := bytes.Repeat([]byte("not a power of 2."), size/17+1)[:size]

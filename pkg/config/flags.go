@@ -1,0 +1,58 @@
+package config
+
+import (
+	"path/filepath"
+
+	"github.com/mysqlrw/mysqlrw/route"
+)
+
+// Flags is what a start without a file is given. What it has no field for has
+// its default.
+type Flags struct {
+	// Listen are addresses, or absolute paths of sockets.
+	Listen []string
+	// Primary and Replicas are addresses; their roles are fixed.
+	Primary  string
+	Replicas []string
+	// User and Password are the account of the monitor.
+	User     string
+	Password Secret
+	// Policy decides for all listeners, of which its Endpoint is the mode.
+	Policy route.Policy
+}
+
+// Config makes and checks the configuration. Its errors are of type Errors and
+// have no place.
+func (f Flags) Config() (c *Config, warnings Errors, err error) {
+	c = defaults()
+	c.Policy = policyFrom(f.Policy)
+	c.Monitor.User, c.Monitor.Password = f.User, f.Password
+	for _, where := range f.Listen {
+		l := defaultListener()
+		l.Mode = Mode(word(f.Policy.Endpoint == route.ReadOnly, string(ReadOnly), string(ReadWrite)))
+		if filepath.IsAbs(where) {
+			l.Socket = where
+		} else {
+			l.Address = where
+		}
+		c.Listeners = append(c.Listeners, l)
+	}
+	add := func(address string, role Role) {
+		s := defaultServer()
+		s.Address, s.Role = address, role
+		c.Servers = append(c.Servers, s)
+	}
+	if f.Primary != "" {
+		add(f.Primary, Primary)
+	}
+	for _, address := range f.Replicas {
+		add(address, Replica)
+	}
+	r := &reporter{}
+	check := &checker{decoder: &decoder{reporter: r}, config: c}
+	check.all()
+	if len(r.errors) > 0 {
+		return nil, r.warnings, r.errors
+	}
+	return c, r.warnings, nil
+}
