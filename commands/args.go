@@ -5,6 +5,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/mysqlrw/mysqlrw/pkg/near"
 )
 
 // invocation is a command line taken apart: the command's path and its
@@ -150,20 +152,23 @@ func (inv *invocation) shortFlag(word, next string, hasNext bool) (out []string,
 	return out, false, nil
 }
 
+// typos is how many edits a word may be away to be proposed.
+const typos = 2
+
 // unknownFlag names the flag and not its value, which may be a password.
 func (inv *invocation) unknownFlag(shown, typed string) error {
 	hint := ""
 	typed, _, _ = strings.Cut(typed, "=")
-	if near := nearest(typed, flagNames(inv.cmd.Flags)); near != "" {
-		hint = "; did you mean --" + near + "?"
+	if meant := near.Word(typed, flagNames(inv.cmd.Flags), typos); meant != "" {
+		hint = "; did you mean --" + meant + "?"
 	}
 	return usagef("unknown flag %s%s (see mysqlrw %s --help)", shown, hint, strings.Join(inv.path, " "))
 }
 
 func unknownCommand(path []string, commands []*cli.Command, word string) error {
 	hint := ""
-	if near := nearest(word, splitNames(commands)); near != "" {
-		hint = "; did you mean " + near + "?"
+	if meant := near.Word(word, splitNames(commands), typos); meant != "" {
+		hint = "; did you mean " + meant + "?"
 	}
 	under := strings.Join(append([]string{"mysqlrw"}, path...), " ")
 	return usagef("unknown command %q%s (see %s --help)", word, hint, under)
@@ -226,34 +231,3 @@ func splitNames(commands []*cli.Command) []string {
 }
 
 func commandNames(commands []*cli.Command) string { return strings.Join(splitNames(commands), ", ") }
-
-// nearest returns the name that is at most two edits away, "" if none is.
-func nearest(word string, names []string) string {
-	best, distance := "", 3
-	for _, n := range names {
-		if d := edits(word, n); d < distance {
-			best, distance = n, d
-		}
-	}
-	return best
-}
-
-// edits is the Levenshtein distance of two short words.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}

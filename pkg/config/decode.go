@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -193,7 +194,7 @@ func setDuration(from any, f field) string {
 		return fmt.Sprintf(`%q is not a duration: write "50ms", "5s" or "1m30s"`, text)
 	}
 	if least, err := time.ParseDuration(f.tag.Get("min")); value < 0 || err == nil && value < least {
-		return fmt.Sprintf("%q is too short: want at least %s", text, cmpOr(f.tag.Get("min"), "0s"))
+		return fmt.Sprintf("%q is too short: want at least %s", text, cmp.Or(f.tag.Get("min"), "0s"))
 	}
 	if most, err := time.ParseDuration(f.tag.Get("max")); err == nil && value > most {
 		return fmt.Sprintf("%q is too long: want at most %s", text, f.tag.Get("max"))
@@ -201,8 +202,6 @@ func setDuration(from any, f field) string {
 	f.value.SetInt(int64(value))
 	return ""
 }
-
-func cmpOr(text, otherwise string) string { return word(text != "", text, otherwise) }
 
 // maxNumber is over everything that can be counted here, and a sum of some
 // fits into 64 bits.

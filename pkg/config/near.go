@@ -1,6 +1,10 @@
 package config
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/mysqlrw/mysqlrw/pkg/near"
+)
 
 // maxHints bounds the time that a file costs which is something else: nobody
 // reads more errors.
@@ -45,39 +49,14 @@ func elsewhere(key, table string) string {
 
 // meant proposes the word that a mistyped one stands for, if one is near.
 func meant(typed string, words []string) string {
-	best, least := "", 1+min(3, len(typed)/3)
+	edits := min(3, len(typed)/3)
 	typed = strings.ToLower(strings.ReplaceAll(typed, "_", "-"))
 	if len(typed) > 40 { // no key is, and the distance costs its square
 		return ""
 	}
-	for _, w := range words {
-		if d := distance(typed, w); d < least {
-			best, least = w, d
-		}
-	}
+	best := near.Word(typed, words, edits)
 	if best == "" {
 		return ""
 	}
 	return ": did you mean " + best + "?"
-}
-
-// distance counts the characters to insert, delete or replace.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, diagonal+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }
