@@ -50,12 +50,9 @@ func (s *Session) holdsAfter(ran *applied, text string) {
 		return
 	}
 	for _, w := range walk(text, &s.Options) {
-		one := *st
-		if st.Count > 1 {
-			one = Classify(w.text[w.tokens[0].Start:w.tokens[len(w.tokens)-1].End], &s.Options)
-			if one.Facts.Any(FactSetsVariable) {
-				one.Facts |= FactAssigns
-			}
+		one := w.statement(st, &s.Options)
+		if st.Count > 1 && one.Facts.Any(FactSetsVariable) {
+			one.Facts |= FactAssigns
 		}
 		kinds := ^Holds(0)
 		switch {

@@ -281,6 +281,18 @@ func equal(word, keyword string) bool {
 	return true
 }
 
+// appendLower appends the word with its ASCII letters in lower case.
+func appendLower(dst []byte, word string) []byte {
+	for i := range len(word) {
+		c := word[i]
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}
+
 // oneOf says whether the word is one of the keywords, which are in lower case
 // and separated by blanks.
 func oneOf(word, keywords string) bool {

@@ -122,7 +122,7 @@ func (s *Session) knowsOf(server string, position gtid.Value) bool {
 func (s *Session) SetReadCommitted(is bool) { s.readCommitted = is }
 
 // Candidates returns what the last decision found for each server, in the order
-// of its snapshot; nil if it asked no server. The slice is overwritten by the
+// of its snapshot; none if it asked no server. The slice is overwritten by the
 // next decision.
 func (s *Session) Candidates() []Candidate { return s.cands }
 

@@ -22,18 +22,18 @@ func (s *Session) settings(st *Statement, text string) {
 				s.Schema = o.name
 			}
 		case w.word(0, "set"):
-			s.set(w)
+			s.set(st, w)
 		}
 	}
 }
 
-// set follows one SET statement.
-func (s *Session) set(w *walker) {
+// set follows one SET statement of the text.
+func (s *Session) set(whole *Statement, w *walker) {
 	if s.login == nil {
 		login := s.Options
 		s.login = &login
 	}
-	st := Classify(w.text[w.tokens[0].Start:w.tokens[len(w.tokens)-1].End], &s.Options)
+	st := w.statement(whole, &s.Options)
 	next := st.Facts.Any(FactNextTransaction)
 	if st.Facts.Any(FactIsolation) {
 		committed := false
@@ -49,7 +49,7 @@ func (s *Session) set(w *walker) {
 	s.readOnlySetting(&st, w)
 	for _, a := range w.assignments() {
 		if equal(a.name, "sql_mode") {
-			s.mode(&a)
+			s.mode(w, &a)
 			continue
 		}
 		_ = s.Setting(a.name, a.value) // Decide has refused what cannot be read
@@ -92,13 +92,13 @@ func (s *Session) readOnlySetting(st *Statement, w *walker) {
 
 // mode follows SET sql_mode. A computed value, such as CONCAT(@@sql_mode, ',x'),
 // can only bring in a mode that its literals name.
-func (s *Session) mode(a *setting) {
+func (s *Session) mode(w *walker, a *setting) {
 	if a.literal {
 		s.unreadable = !s.Options.SetMode(a.value)
 		return
 	}
 	var named Options
-	if !named.SetMode(a.literals) || named.ANSIQuotes || named.NoBackslashEscapes {
+	if !named.SetMode(w.literals(a.at)) || named.ANSIQuotes || named.NoBackslashEscapes {
 		s.unreadable = true
 	}
 }
@@ -221,7 +221,21 @@ func (s *Session) charset(w *walker) {
 type setting struct {
 	name, value string // value is the first token of it
 	literal     bool   // value is all of it
-	literals    string // all strings in it, separated by commas
+	at          int    // the token that value is
+}
+
+// literals returns all strings from token i on, separated by commas.
+func (w *walker) literals(i int) string {
+	var all []string
+	for ; i < len(w.tokens); i++ {
+		switch w.kind(i) {
+		case sqltoken.String:
+			all = append(all, unquote(w.piece(i)))
+		case sqltoken.UserVar:
+			all = append(all, "ANSI") // it may be anything
+		}
+	}
+	return strings.Join(all, ",")
 }
 
 // assignments returns the assignments to the session's system variables. The
@@ -248,19 +262,9 @@ func (w *walker) assignments() []setting {
 		if global && !marked && w.kind(scope) != sqltoken.SysVar {
 			continue
 		}
-		a := setting{name: unquote(w.piece(i)), value: unquote(w.piece(i + 2))}
+		a := setting{name: unquote(w.piece(i)), value: unquote(w.piece(i + 2)), at: i + 2}
 		end := w.piece(i + 3)
 		a.literal = (end == "" || end == ",") && w.kind(i+2) != sqltoken.UserVar && w.kind(i+2) != sqltoken.SysVar
-		var literals []string
-		for j := i + 2; j < len(w.tokens); j++ {
-			switch w.kind(j) {
-			case sqltoken.String:
-				literals = append(literals, unquote(w.piece(j)))
-			case sqltoken.UserVar:
-				literals = append(literals, "ANSI") // it may be anything
-			}
-		}
-		a.literals = strings.Join(literals, ",")
 		found = append(found, a)
 	}
 	return found

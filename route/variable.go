@@ -25,13 +25,7 @@ func lookupVariable(name string) variableClass {
 	if len(name) > len(buf) {
 		return variableServer
 	}
-	for i := range len(name) {
-		buf[i] = name[i]
-		if 'A' <= name[i] && name[i] <= 'Z' {
-			buf[i] |= 0x20
-		}
-	}
-	switch lower := string(buf[:len(name)]); lower {
+	switch lower := string(appendLower(buf[:0], name)); lower {
 	case "last_insert_id", "identity":
 		return variableLastInsertID
 	case "warning_count", "error_count":

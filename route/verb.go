@@ -67,32 +67,12 @@ func (s *scan) expressions() {
 // otherwise.
 func (s *scan) readVerb() bool {
 	w := s.word(s.here())
-	switch w[0] | 0x20 {
-	case 's':
-		if !equal(w, "select") {
-			return false
-		}
-	case 'w':
-		if !equal(w, "with") {
-			return false
-		}
-	case 'v':
-		if !equal(w, "values") {
-			return false
-		}
-	case 't':
-		if !equal(w, "table") {
-			return false
-		}
-	case 'd':
-		if !equal(w, "do") {
-			return false
-		}
-	default:
+	do := equal(w, "do")
+	if !do && !equal(w, "select") && !equal(w, "with") && !equal(w, "values") && !equal(w, "table") {
 		return false
 	}
 	s.note(Read, ToReplica, ReadOnlyStatement, 0)
-	s.locking = w[0]|0x20 == 'd'
+	s.locking = do
 	s.next()
 	return true
 }

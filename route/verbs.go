@@ -20,13 +20,8 @@ func (s *scan) verb() {
 		s.note(Unknown, ToPrimary, NotUnderstood, 0)
 		return
 	}
-	for i := range len(w) {
-		buf[i] = w[i]
-		if 'A' <= w[i] && w[i] <= 'Z' {
-			buf[i] |= 0x20
-		}
-	}
-	switch string(buf[:len(w)]) {
+	lower := appendLower(buf[:0], w)
+	switch string(lower) {
 	case "insert", "update", "delete", "replace":
 		s.simple(Write, ToPrimary, Writes, 0)
 	case "create":
@@ -77,7 +72,7 @@ func (s *scan) verb() {
 	case "get":
 		s.simple(Diagnostics, ToLast, PreviousStatement, FactPrevious|FactAssigns)
 	default:
-		s.rareVerb(string(buf[:len(w)]))
+		s.rareVerb(string(lower))
 	}
 }
 
@@ -167,47 +162,45 @@ func (s *scan) harmlessCall() bool {
 
 // create tells temporary tables and stored programs from the rest.
 func (s *scan) create() {
+	const programs = "procedure function trigger event package view"
+	const others = "table sequence database schema index user role server tablespace undo logfile unique fulltext spatial resource"
 	facts := FactImplicitCommit
 	start := s.here()
 	s.next()
-	for range 40 { // OR REPLACE, DEFINER = u@h, ALGORITHM = x, SQL SECURITY x
-		switch {
-		case s.ended():
-		case s.atOneOf("temporary"):
-			facts = facts&^FactImplicitCommit | FactTemporary
-			s.next()
-			continue
-		case s.atOneOf("procedure function trigger event package view"):
-			s.body = true
-		case s.atOneOf("table sequence database schema index user role server tablespace undo logfile unique fulltext spatial resource"):
-		default:
-			s.next()
-			continue
+	s.seek(func() bool { // behind OR REPLACE, DEFINER = u@h, ALGORITHM = x, SQL SECURITY x
+		if s.at("temporary") {
+			facts = FactTemporary
 		}
-		break
-	}
+		s.body = s.atOneOf(programs)
+		return s.body || s.atOneOf(others)
+	})
 	s.noteAt(start, DDL, ToPrimary, ChangesSchema, facts)
 	s.names = true
+}
+
+// seek steps to the token that is looked for. It does not go far: what stands in
+// front of an object's kind is short.
+func (s *scan) seek(found func() bool) {
+	for range 40 {
+		if s.ended() || found() {
+			return
+		}
+		s.next()
+	}
 }
 
 func (s *scan) alter() {
 	start := s.here()
 	s.next()
 	facts := FactImplicitCommit
-	for range 40 { // ONLINE, IGNORE, DEFINER = u@h
-		switch {
-		case s.ended():
-		case s.at("table"):
+	const others = "table view procedure function database schema user server tablespace instance sequence logfile resource"
+	s.seek(func() bool { // behind ONLINE, IGNORE, DEFINER = u@h
+		if s.at("table") {
 			facts |= FactRenames
-		case s.at("event"):
-			s.body = true
-		case s.atOneOf("view procedure function database schema user server tablespace instance sequence logfile resource"):
-		default:
-			s.next()
-			continue
 		}
-		break
-	}
+		s.body = s.at("event")
+		return s.body || s.atOneOf(others)
+	})
 	s.noteAt(start, DDL, ToPrimary, ChangesSchema, facts)
 	s.names = true
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/mysqlrw/mysqlrw/pkg/sqltoken"
 )
 
-// walker holds the tokens of one statement that are code. It is for the few
+// walker holds the tokens of one statement that are code, at least one. It is for the few
 // statements that change what a session holds, and allocates.
 type walker struct {
 	text   string
@@ -34,6 +34,15 @@ func walk(text string, o *Options) []*walker {
 		all = append(all, w)
 	}
 	return all
+}
+
+// statement classifies the statement by itself; whole is what the text is, which
+// is the same if there is no other.
+func (w *walker) statement(whole *Statement, o *Options) Statement {
+	if whole.Count <= 1 {
+		return *whole
+	}
+	return Classify(w.text[w.tokens[0].Start:w.tokens[len(w.tokens)-1].End], o)
 }
 
 func (w *walker) piece(i int) string {
