@@ -13,7 +13,7 @@ func TestClassifyAllocates(t *testing.T) {
 	for _, bench := range benchmarkTexts() {
 		runs := 100
 		if len(bench.text) > 1<<20 {
-			runs = 1
+			runs = 5 // one would count what the runtime allocates beside it
 		}
 		if got := testing.AllocsPerRun(runs, func() { Classify(bench.text, o) }); got != 0 {
 			t.Errorf("Classify of %s allocates %v times", bench.name, got)
