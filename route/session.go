@@ -92,6 +92,28 @@ func (s *Session) Holds() []Held {
 	return held
 }
 
+// Hold ties the session to a server for a reason that the caller found and the text does not tell:
+// the server's own word about a variable, for one. A kind of Pins pins it. Release ends it.
+func (s *Session) Hold(kind Holds, name, server string) { s.add(hold{kind: kind, name: name, server: server}) }
+
+// Release ends what Hold with the same kind and name began.
+func (s *Session) Release(kind Holds, name string) {
+	s.dropIf(func(h *hold) bool { return h.kind == kind && h.name == name })
+}
+
+// Held tells whether anything ties the session to a connection.
+func (s *Session) Held() bool { return len(s.holds) > 0 }
+
+// HeldOn tells whether anything ties the session to a connection of that server.
+func (s *Session) HeldOn(server string) bool {
+	for i := range s.holds {
+		if s.holds[i].server == server {
+			return true
+		}
+	}
+	return false
+}
+
 // Last returns the server that ran the statement before, or "".
 func (s *Session) Last() string { return s.last }
 

@@ -104,6 +104,10 @@ func (a *Answer) Done() bool { return a.state == stDone && a.left == 0 && !a.con
 // Started tells whether a byte of the answer was passed.
 func (a *Answer) Started() bool { return a.started }
 
+// Between tells whether the bytes passed so far end with a whole message: only there can a proxy
+// end the answer with an error of its own.
+func (a *Answer) Between() bool { return a.left == 0 && !a.continued }
+
 // Need returns, after StepMore, how many bytes the next b must have at least. That can be more than
 // a buffer holds, since an OK packet has as many trackers as the server likes: a GTID set of some
 // 100 KB, for one.

@@ -1,0 +1,121 @@
+package proxy
+
+import (
+	"container/list"
+	"sync"
+
+	"github.com/mysqlrw/mysqlrw/pkg/frontend"
+	"github.com/mysqlrw/mysqlrw/pkg/wire"
+)
+
+// account is one user with one password. A password that changed is another account, so that its
+// connections are others too. All but schemas is fixed.
+type account struct {
+	user     string
+	password string
+	known    frontend.Credential
+
+	mu      sync.Mutex
+	schemas map[string]bool // which the account was seen to be able to select
+}
+
+// maxSchemas bounds account.schemas.
+const maxSchemas = 1000
+
+func newAccount(user, password string) *account {
+	return &account{user: user, password: password, known: frontend.Credential{
+		Native: wire.HashNative([]byte(password)), SHA2: wire.HashSHA2([]byte(password)), Empty: password == "",
+	}}
+}
+
+func (a *account) hasSchema(name string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.schemas[name]
+}
+
+func (a *account) noteSchema(name string, there bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case !there:
+		delete(a.schemas, name)
+	case len(a.schemas) < maxSchemas:
+		if a.schemas == nil {
+			a.schemas = map[string]bool{}
+		}
+		a.schemas[name] = true
+	}
+}
+
+// accounts are the users whose password is known: from the configuration, or since a server
+// accepted it. They are in memory only. Of learned ones the oldest are forgotten when they are many.
+type accounts struct {
+	mu      sync.Mutex
+	given   map[string]*account
+	learned map[string]*list.Element // of *account
+	order   list.List                // the one used last in front
+}
+
+// maxLearned bounds the learned accounts.
+const maxLearned = 10_000
+
+func (a *accounts) setGiven(all []Account) {
+	given := make(map[string]*account, len(all))
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, one := range all {
+		if old := a.given[one.Name]; old != nil && old.password == one.Password {
+			given[one.Name] = old
+			continue
+		}
+		given[one.Name] = newAccount(one.Name, one.Password)
+	}
+	a.given = given
+}
+
+// find returns the account of a user, nil if it is not known. What was learned comes first: it was
+// proven.
+func (a *accounts) find(user string) *account {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if e := a.learned[user]; e != nil {
+		a.order.MoveToFront(e)
+		return e.Value.(*account)
+	}
+	return a.given[user]
+}
+
+// learn notes a password that a server has accepted, and returns its account.
+func (a *accounts) learn(proven *account) *account {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if e := a.learned[proven.user]; e != nil {
+		if old := e.Value.(*account); old.password == proven.password {
+			return old
+		}
+		a.order.Remove(e)
+	} else if given := a.given[proven.user]; given != nil && given.password == proven.password {
+		return given
+	}
+	if a.learned == nil {
+		a.learned = map[string]*list.Element{}
+	}
+	a.learned[proven.user] = a.order.PushFront(proven)
+	if a.order.Len() > maxLearned {
+		last := a.order.Back()
+		a.order.Remove(last)
+		delete(a.learned, last.Value.(*account).user)
+	}
+	return proven
+}
+
+// forget drops a learned account whose password a server refuses now.
+func (a *accounts) forget(gone *account) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if e := a.learned[gone.user]; e != nil && e.Value.(*account) == gone {
+		a.order.Remove(e)
+		delete(a.learned, gone.user)
+	}
+}

@@ -1,0 +1,315 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mysqlrw/mysqlrw/pkg/backend"
+	"github.com/mysqlrw/mysqlrw/pkg/flavor"
+	"github.com/mysqlrw/mysqlrw/pkg/pool"
+	"github.com/mysqlrw/mysqlrw/pkg/sessionstate"
+	"github.com/mysqlrw/mysqlrw/pkg/topology"
+	"github.com/mysqlrw/mysqlrw/pkg/wire"
+	"github.com/mysqlrw/mysqlrw/route"
+)
+
+// cluster is one list of servers with their monitor and pools. A reload that changes the list makes
+// another one, and sessions move to it when nothing ties them to the old one.
+type cluster struct {
+	servers []*server
+	monitor *topology.Monitor
+	// rotation is whose turn it is. Decisions that use it are made under its lock.
+	turns    sync.Mutex
+	rotation route.Rotation
+
+	users atomic.Int64 // sessions, and one for being the present cluster
+	stop  context.CancelFunc
+	done  chan struct{} // closed when the monitor has ended
+}
+
+// server is one server of a cluster. Its connections stay if a reload does not change how it is
+// connected to.
+type server struct {
+	Server
+	index   int
+	dialing *dialing
+	gate    gate
+}
+
+// dialing is what makes a server's connections: a cluster that comes after takes it over if nothing
+// of it has changed.
+type dialing struct {
+	Server
+	p       *Proxy
+	pool    *pool.Pool[key, *link]
+	buffers backend.Buffers
+	version atomic.Pointer[flavor.Server]
+
+	mu      sync.Mutex
+	catalog *sessionstate.Catalog
+	of      string              // the version that the catalog is of
+	proven  map[stateProof]bool // states that were set without an error
+	links   map[*link]struct{}  // all that are open, to cut them
+}
+
+// key is what connections of one kind have in common.
+type key struct {
+	account *account
+	want    wire.Capability
+}
+
+// stateProof is a state that an account was able to set.
+type stateProof struct {
+	account *account
+	state   *sessionstate.State
+}
+
+// maxProven bounds dialing.proven.
+const maxProven = 10_000
+
+// sure tells whether the account has set the state on this server before.
+func (d *dialing) sure(a *account, s *sessionstate.State) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.proven[stateProof{a, s}]
+}
+
+func (d *dialing) prove(a *account, s *sessionstate.State) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.proven) > maxProven {
+		clear(d.proven)
+	}
+	d.proven[stateProof{a, s}] = true
+}
+
+// newDialing makes the connections of a server.
+func (p *Proxy) newDialing(s Server, limits pool.Limits) *dialing {
+	d := &dialing{Server: s, p: p, links: map[*link]struct{}{}, proven: map[stateProof]bool{}}
+	d.pool = pool.New(pool.Options[key, *link]{Open: d.open, Full: tooMany, Now: p.now}, limits)
+	return d
+}
+
+// tooMany tells whether a server refused a connection for having too many.
+func tooMany(err error) bool {
+	var e *wire.ServerError
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code {
+	case 1040, 1203, 1226:
+		return true
+	}
+	return false
+}
+
+// open logs in to the server.
+func (d *dialing) open(ctx context.Context, k key) (*link, error) {
+	conn, err := backend.Dial(ctx, &backend.Options{
+		Network: d.Network, Address: d.Address, User: k.account.user, Password: k.account.password,
+		TLSMode: d.TLSMode, TLS: d.TLS, Want: k.want, ConnectTimeout: d.p.conf.Load().ConnectTimeout,
+		Buffers: &d.buffers, Attributes: []wire.Attribute{{Name: "program_name", Value: "mysqlrw"}},
+	})
+	if err != nil {
+		var e *wire.ServerError
+		if errors.As(err, &e) && e.Code == 1045 {
+			d.p.accounts.forget(k.account)
+		}
+		return nil, err
+	}
+	l := &link{conn: conn, from: d, account: k.account}
+	if l.catalog, err = d.catalogFor(ctx, conn); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	if err := l.wasReset(ctx, ""); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	d.mu.Lock()
+	d.links[l] = struct{}{}
+	d.mu.Unlock()
+	return l, nil
+}
+
+// catalogFor returns what the server knows, which the first connection to each version asks.
+func (d *dialing) catalogFor(ctx context.Context, conn *backend.Conn) (*sessionstate.Catalog, error) {
+	v := conn.Server()
+	d.version.Store(&v)
+	d.mu.Lock()
+	c, of := d.catalog, d.of
+	d.mu.Unlock()
+	if c != nil && of == v.Text {
+		return c, nil
+	}
+	c, err := d.p.catalogs.load(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	d.catalog, d.of = c, v.Text
+	d.mu.Unlock()
+	return c, nil
+}
+
+// cut closes every connection to a server that is gone, used ones too, so that whoever waits for an
+// answer stops waiting.
+func (d *dialing) cut() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for l := range d.links {
+		_ = l.conn.Close()
+	}
+}
+
+// catalogs are what servers know, each once: states of one catalog are compared by their address.
+type catalogs struct {
+	mu  sync.Mutex
+	all []*sessionstate.Catalog
+}
+
+// load asks a server, and returns the catalog of another one that knows the same, if there is one.
+func (c *catalogs) load(ctx context.Context, conn *backend.Conn) (*sessionstate.Catalog, error) {
+	fresh, err := sessionstate.Load(ctx, func(ctx context.Context, sql string) ([][][]byte, error) {
+		r, err := conn.Query(ctx, sql)
+		if err != nil {
+			return nil, err
+		}
+		return r.Rows, nil
+	}, conn.Server())
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, known := range c.all {
+		if known.Same(fresh) {
+			return known, nil
+		}
+	}
+	c.all = append(c.all, fresh)
+	return fresh, nil
+}
+
+// catalog returns a catalog, that of the primary if it is known.
+func (c *cluster) catalog() *sessionstate.Catalog {
+	if i := c.monitor.Snapshot().Primary(); i >= 0 {
+		if cat := c.servers[i].dialing.have(); cat != nil {
+			return cat
+		}
+	}
+	for _, s := range c.servers {
+		if cat := s.dialing.have(); cat != nil {
+			return cat
+		}
+	}
+	return nil
+}
+
+func (d *dialing) have() *sessionstate.Catalog {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.catalog
+}
+
+// newCluster makes a cluster, with the connections of old that stay the same. It asks nobody yet.
+func (p *Proxy) newCluster(o *Options, old *cluster) (*cluster, error) {
+	c := &cluster{done: make(chan struct{})}
+	c.users.Store(1)
+	watched := make([]topology.Server, 0, len(o.Servers))
+	for i, s := range o.Servers {
+		one := &server{Server: s, index: i}
+		one.gate.limit(s.MaxConcurrent, o.QueueLength)
+		if old != nil {
+			for _, before := range old.servers {
+				if sameConnections(&before.Server, &s) {
+					one.dialing = before.dialing
+				}
+			}
+		}
+		if one.dialing == nil {
+			one.dialing = p.newDialing(s, o.Pool)
+		}
+		c.servers = append(c.servers, one)
+		watched = append(watched, topology.Server{Name: s.Name, Open: s.Monitor, Role: s.Role, Weight: s.Weight, Zone: s.Zone})
+	}
+	var err error
+	c.monitor, err = topology.New(topology.Options{
+		Servers: watched, Interval: o.CheckInterval, Timeout: o.CheckTimeout, Now: p.now,
+		Events: func(e topology.Event) { p.event(c, e) },
+	})
+	return c, err
+}
+
+func sameConnections(a, b *Server) bool {
+	return a.Name == b.Name && a.Network == b.Network && a.Address == b.Address && a.TLSMode == b.TLSMode && a.TLS == b.TLS
+}
+
+// run watches the servers until the cluster is ended.
+func (c *cluster) run(ctx context.Context) {
+	ctx, c.stop = context.WithCancel(ctx)
+	go func() {
+		defer close(c.done)
+		c.monitor.Run(ctx)
+	}()
+}
+
+// end stops the monitor and waits for it.
+func (c *cluster) end() {
+	c.stop()
+	<-c.done
+}
+
+// leave is for a session that uses the cluster no more. The last one ends it, if a reload has brought
+// another.
+func (c *cluster) leave(p *Proxy) {
+	if c.users.Add(-1) > 0 {
+		return
+	}
+	p.wait.Go(func() {
+		c.end()
+		now := p.cluster.Load()
+		for _, s := range c.servers {
+			if !now.has(s.dialing) {
+				s.dialing.pool.Close()
+			}
+		}
+	})
+}
+
+func (c *cluster) has(d *dialing) bool {
+	for _, s := range c.servers {
+		if s.dialing == d {
+			return true
+		}
+	}
+	return false
+}
+
+// fill writes what is known of the servers now into dst.
+func (c *cluster) fill(dst *route.Snapshot, now time.Time) {
+	c.monitor.Fill(dst, now)
+	for i := range dst.Servers {
+		if dst.Servers[i].Role == route.Primary {
+			dst.Servers[i].Weight = c.servers[i].PrimaryWeight
+		}
+	}
+}
+
+// event logs what the monitor saw, and cuts the connections to a server that is gone.
+func (p *Proxy) event(c *cluster, e topology.Event) {
+	p.log.LogAttrs(context.Background(), e.Level(), e.Kind.String(), e.Attrs()...)
+	gone := e.Kind == topology.StateChanged && e.New == route.Offline.String() || e.Kind == topology.Restarted ||
+		e.Kind == topology.Replaced
+	if !gone {
+		return
+	}
+	for _, s := range c.servers {
+		if s.Name == e.Server {
+			s.dialing.cut()
+		}
+	}
+}

@@ -1,0 +1,370 @@
+package proxy
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/mysqlrw/mysqlrw/pkg/flavor"
+	"github.com/mysqlrw/mysqlrw/pkg/gtid"
+	"github.com/mysqlrw/mysqlrw/pkg/pool"
+	"github.com/mysqlrw/mysqlrw/pkg/sessionstate"
+	"github.com/mysqlrw/mysqlrw/pkg/topology"
+	"github.com/mysqlrw/mysqlrw/pkg/wire"
+	"github.com/mysqlrw/mysqlrw/route"
+)
+
+// outcome is what became of a statement on a server.
+type outcome struct {
+	end    error // the client is gone
+	broken error // the connection to the server is
+	begun  bool  // a BEGIN went in front
+	began  bool  // the client has a part of the answer
+
+	elsewhere bool   // the server did nothing, and another one can do it
+	behind    bool   // the server does not have the session's schema, or refused its state
+	failed    bool   // the server's last word is an error
+	code      uint16 // its number
+
+	affected     uint64
+	warnings     uint16
+	status       wire.Status
+	statusKnown  bool
+	stateChanged bool
+	wrote        bool // the transaction has written, by the server's word
+	position     gtid.Value
+}
+
+// stepKind is what goes in front of a statement.
+type stepKind uint8
+
+const (
+	stepState stepKind = iota // the session's variables
+	stepSchema
+	stepInsertID
+	stepBegin
+)
+
+type step struct {
+	kind    stepKind
+	command wire.Command
+}
+
+// exchange sends a statement with all that must go before it, and relays the answer.
+func (s *session) exchange(l *link, req *request, d *route.Decision, epoch topology.Epoch) (out outcome) {
+	s.packets, s.steps = s.packets[:0], s.steps[:0]
+	sure, err := s.prelude(l, req)
+	if err != nil {
+		return s.notReady(l, err)
+	}
+	if req.command == wire.ComStmtExecute && l.prepared[req.stmt.text] == nil {
+		if !s.prepareFirst(l, req, d, &out) {
+			return out
+		}
+		sure = true
+	}
+	// What must not run in another state than the session's waits until the state is there. What may
+	// run twice goes with it.
+	if !sure && !req.repeatable() && !s.stepsFirst(l, req, d, &out) {
+		return out
+	}
+	if s.begin != "" && opensTransaction(req) {
+		s.addStep(l, stepBegin, wire.ComQuery, s.begin)
+		out.begun = true
+	}
+	if err := s.addStatement(l, req); err != nil {
+		out.failed = true
+		out.end = s.fail(1835, "HY000", "Malformed communication packet: "+err.Error())
+		return out
+	}
+	if out.broken = l.conn.Write(s.packets); out.broken != nil {
+		return out
+	}
+	if len(s.steps) > 0 {
+		if out.broken = s.readSteps(l, &out); out.broken != nil {
+			return out
+		}
+		if out.failed {
+			return s.ranAstray(l, req, d, out)
+		}
+	}
+	s.relay(l, req, d, epoch, &out)
+	l.conn.Release()
+	return out
+}
+
+// notReady tells why a connection could not be given the session's state.
+func (s *session) notReady(l *link, err error) (out outcome) {
+	var cannot cannotMove
+	if errors.As(err, &cannot) {
+		out.failed = true
+		out.end = s.fail(1105, "HY000", "mysqlrw: "+cannot.Error())
+		return out
+	}
+	out.broken = err
+	return out
+}
+
+// stepsFirst sends what goes before the statement by itself. It returns false if out says how the
+// statement ended.
+func (s *session) stepsFirst(l *link, req *request, d *route.Decision, out *outcome) bool {
+	if out.broken = l.conn.Write(s.packets); out.broken != nil {
+		return false
+	}
+	if out.broken = s.readSteps(l, out); out.broken != nil {
+		return false
+	}
+	if out.failed {
+		*out = s.stepsFailed(req, d, *out)
+		return false
+	}
+	s.packets, s.steps = s.packets[:0], s.steps[:0]
+	return true
+}
+
+// ranAstray goes on after a statement that ran in another state than the session's. Nobody sees its
+// answer.
+func (s *session) ranAstray(l *link, req *request, d *route.Decision, out outcome) outcome {
+	_, err := l.conn.Answer(req.command)
+	switch {
+	case err != nil && l.conn.Err() != nil:
+		out.broken = err
+		return out
+	case err == nil && !req.repeatable():
+		s.out = s.out[:0]
+		_ = s.fail(1105, "HY000", "mysqlrw: the transaction could not be begun, and the statement took effect outside of it")
+		out.end = errEnd
+		return out
+	}
+	return s.stepsFailed(req, d, out)
+}
+
+// stepsFailed tells the client why its statement did not run, unless another server may run it.
+func (s *session) stepsFailed(req *request, d *route.Decision, out outcome) outcome {
+	if out.behind && s.mayMove(req, d) {
+		s.out = s.out[:0]
+		return out
+	}
+	out.behind = false
+	if e := s.client.Write(s.out); e != nil {
+		out.end = e
+	}
+	s.out = s.out[:0]
+	return out
+}
+
+// mayMove tells whether a read that a replica has not the schema for can run elsewhere.
+func (s *session) mayMove(req *request, d *route.Decision) bool {
+	return d.Target == route.ToReplica && s.snap.Servers[d.Server].Role == route.Replica && req.repeatable() && s.snap.Primary() >= 0
+}
+
+// prelude puts into s.packets what makes the connection's session equal to the client's. sure says
+// that none of it can fail.
+func (s *session) prelude(l *link, req *request) (sure bool, err error) {
+	for _, id := range l.unwanted {
+		m := wire.StmtClose{StatementID: id}
+		start := len(s.packets)
+		s.packets, _ = wire.Finish(m.Append(wire.Reserve(s.packets)), start, 0)
+	}
+	l.unwanted = l.unwanted[:0]
+	sure = true
+	if l.state != s.state {
+		diff, err := s.align(l)
+		if err != nil {
+			return false, err
+		}
+		if diff.First != "" {
+			s.addStep(l, stepState, wire.ComQuery, diff.First)
+		}
+		if diff.Schema != "" {
+			s.addStep(l, stepSchema, wire.ComInitDB, diff.Schema)
+		}
+		if diff.Set != "" {
+			s.addStep(l, stepState, wire.ComQuery, diff.Set)
+		}
+		sure = diff.Schema == "" && (diff.Set == "" || l.from.sure(s.account, s.state))
+		l.state = s.state
+	}
+	if s.tracks.gtids != l.ownGTIDs && l.catalog.Server().Flavor == flavor.MySQL {
+		set := "SET session_track_gtids=ALL_GTIDS"
+		if s.tracks.gtids {
+			set = "SET session_track_gtids=OWN_GTID"
+		}
+		s.addStep(l, stepState, wire.ComQuery, set)
+		l.ownGTIDs = s.tracks.gtids
+	}
+	s.addInsertID(l, req)
+	return sure, nil
+}
+
+// cannotMove is why a session's state cannot go to another connection.
+type cannotMove string
+
+func (v cannotMove) Error() string {
+	return "the session has set " + string(v) + ", which cannot be carried to another connection"
+}
+
+// align returns what the connection lacks of the session's state. What cannot be sent together with
+// a statement is done here.
+func (s *session) align(l *link) (sessionstate.Diff, error) {
+	diff := s.state.Diff(l.state)
+	if diff.Reset {
+		if err := l.reset(s.ctx); err != nil {
+			return diff, err
+		}
+		diff = s.state.Diff(l.state)
+	}
+	if diff.NoSchema { // only a login has none
+		if err := l.conn.ChangeUser(s.ctx, s.account.user, s.account.password, ""); err != nil {
+			return diff, err
+		}
+		l.state = l.catalog.New(0)
+		if err := l.wasReset(s.ctx, ""); err != nil {
+			return diff, err
+		}
+		diff = s.state.Diff(l.state)
+	}
+	if diff.Cannot != "" {
+		return diff, cannotMove(diff.Cannot)
+	}
+	return diff, nil
+}
+
+// opensTransaction tells whether a command is one that a BEGIN has to go before.
+func opensTransaction(req *request) bool {
+	switch req.command {
+	case wire.ComStmtPrepare, wire.ComInitDB, wire.ComStmtFetch:
+		return false
+	}
+	return req.st.Class != route.Set && req.st.Class != route.Use
+}
+
+// addInsertID sets LAST_INSERT_ID() where the statement could see another session's.
+func (s *session) addInsertID(l *link, req *request) {
+	asks := req.st.Facts.Any(route.FactLastInsertID)
+	if !asks && req.st.Target == route.ToReplica || !s.insertID.known && s.insertOn == l {
+		return
+	}
+	if !s.insertID.known {
+		if !asks {
+			return
+		}
+		s.collectInsertID()
+	}
+	if l.insertID.known && l.insertID.value == s.insertID.value {
+		return
+	}
+	s.addStep(l, stepInsertID, wire.ComQuery, "SET last_insert_id="+strconv.FormatUint(s.insertID.value, 10))
+	l.insertID = insertID{value: s.insertID.value, known: true}
+}
+
+// hasInsertOn tells whether the session has, or got back, the connection that knows LAST_INSERT_ID().
+func (s *session) hasInsertOn() bool {
+	if s.insertOn == nil {
+		return false
+	}
+	one := &s.links[s.insertAt]
+	return one.h != nil && one.h.Member == s.insertOn && (one.have || s.reclaim(s.insertAt))
+}
+
+// collectInsertID learns LAST_INSERT_ID() from the connection that has it, or from whoever took that.
+func (s *session) collectInsertID() {
+	s.insertID = insertID{value: s.insertOK, known: true}
+	defer func() { s.insertOn, s.debt = nil, nil }()
+	had := s.links[s.insertAt].have
+	if s.hasInsertOn() {
+		one := &s.links[s.insertAt]
+		l := one.h.Member
+		defer func() {
+			if !had {
+				s.letGo(s.insertAt, pool.Soft)
+			}
+		}()
+		if value, err := l.lastInsertID(s.ctx); err == nil {
+			s.insertID.value = value
+			l.insertID = insertID{value: value, known: true}
+		}
+		return
+	}
+	if s.debt == nil {
+		return
+	}
+	select {
+	case value, ok := <-s.debt.paid:
+		if ok {
+			s.insertID.value = value
+		}
+	case <-s.ctx.Done():
+	}
+}
+
+func (s *session) addStep(l *link, kind stepKind, command wire.Command, text string) {
+	start := len(s.packets)
+	b := wire.Reserve(s.packets)
+	switch command {
+	case wire.ComQuery:
+		b = append(b, byte(wire.ComQuery))
+		if l.conn.Capabilities().Has(wire.QueryAttributes) {
+			b = append(b, 0, 1)
+		}
+		b = append(b, text...)
+	default:
+		b = append(append(b, byte(command)), text...)
+	}
+	s.packets, _ = wire.Finish(b, start, 0)
+	s.steps = append(s.steps, step{kind: kind, command: command})
+}
+
+// readSteps reads the answers to what went before the statement. One that failed is the statement's
+// error, in s.out.
+func (s *session) readSteps(l *link, out *outcome) error {
+	for _, st := range s.steps {
+		_, err := l.conn.Answer(st.command)
+		if err == nil {
+			continue
+		}
+		var e *wire.ServerError
+		if !errors.As(err, &e) || l.conn.Err() != nil {
+			return err
+		}
+		l.dirty = true // whatever it is in now
+		if st.kind == stepSchema {
+			s.account.noteSchema(s.state.Schema(), false)
+		}
+		if !out.failed {
+			out.failed, out.code = true, e.Code
+			out.behind = st.kind == stepSchema || st.kind == stepState
+			start := len(s.out)
+			s.out, _ = wire.Finish(e.Append(wire.Reserve(s.out)), start, 1)
+		}
+	}
+	if !out.failed {
+		l.from.prove(s.account, s.state)
+	}
+	return nil
+}
+
+// addStatement puts the statement itself into s.packets, for a connection with the proxy's
+// capabilities.
+func (s *session) addStatement(l *link, req *request) error {
+	start := len(s.packets)
+	b := wire.Reserve(s.packets)
+	server, client := l.conn.Capabilities().Has(wire.QueryAttributes), s.client.Capabilities().Has(wire.QueryAttributes)
+	switch {
+	case req.command == wire.ComStmtExecute:
+		s.appendLongData(l, req.stmt)
+		start = len(s.packets)
+		b = wire.Reserve(s.packets)
+		var err error
+		if b, err = s.appendExecute(b, l, req); err != nil {
+			return err
+		}
+	case req.command != wire.ComQuery || server == client:
+		b = append(b, req.payload...)
+	case server:
+		b = wire.AppendQuery(b, req.text, wire.QueryAttributes)
+	default:
+		b = wire.AppendQuery(b, req.text, 0)
+	}
+	s.packets, _ = wire.Finish(b, start, 0)
+	return nil
+}

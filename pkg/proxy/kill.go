@@ -1,0 +1,165 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mysqlrw/mysqlrw/pkg/backend"
+	"github.com/mysqlrw/mysqlrw/pkg/wire"
+)
+
+// firstID is where the numbers of clients begin, far from those of servers: KILL of a number that a
+// server gave out is not mistaken.
+const firstID = 1 << 30
+
+// killTimeout bounds a KILL on a server.
+const killTimeout = 5 * time.Second
+
+// killed is why a session ends that somebody else ended, or what is asked of its statement.
+type killed uint8
+
+const (
+	notKilled killed = iota
+	queryKilled
+	connectionKilled
+	clientGone
+	shutDown
+)
+
+func (k killed) Error() string {
+	return [...]string{"", "query was killed", "connection was killed", "client is gone", "shutdown"}[k]
+}
+
+// begins notes that a statement runs on a connection, for those who want to kill it.
+func (s *session) begins(l *link) {
+	s.mu.Lock()
+	s.running = l
+	s.mu.Unlock()
+}
+
+// ends waits for a KILL that is under way, which must not hit the next statement of somebody else.
+func (s *session) ends() {
+	s.mu.Lock()
+	s.running = nil
+	s.mu.Unlock()
+}
+
+// wasKilled tells whether the statement was killed, and forgets it.
+func (s *session) wasKilled() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.kill != notKilled
+	s.kill = notKilled
+	return was
+}
+
+// stop ends the session's statement on its server, with the rights of an account, or, unless how is
+// queryKilled, the whole session.
+func (s *session) stop(ctx context.Context, how killed, by *account) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.running
+	if l == nil && by != nil && by.user != s.user {
+		return &wire.ServerError{Code: 1095, State: "HY000", Message: fmt.Sprintf("You are not owner of thread %d", s.id)}
+	}
+	var err error
+	if l != nil {
+		if by == nil {
+			by = l.account
+		}
+		l.spoiled = true
+		s.kill = how
+		err = l.from.kill(ctx, by, l.conn.ID(), how == queryKilled)
+	}
+	var refused *wire.ServerError
+	if how == queryKilled || errors.As(err, &refused) && refused.Code != 1094 && by != nil {
+		return err
+	}
+	s.cancel(how)
+	_ = s.client.SetDeadline(time.Unix(1, 0))
+	if err != nil && l != nil { // the server could not be asked: at least nobody waits any more
+		_ = l.conn.Close()
+	}
+	return nil
+}
+
+// kill runs KILL on a connection of its own: the pool may be full.
+func (d *dialing) kill(ctx context.Context, by *account, id uint32, query bool) error {
+	ctx, cancel := context.WithTimeout(ctx, killTimeout)
+	defer cancel()
+	conn, err := backend.Dial(ctx, &backend.Options{
+		Network: d.Network, Address: d.Address, User: by.user, Password: by.password, TLSMode: d.TLSMode, TLS: d.TLS,
+		Attributes: []wire.Attribute{{Name: "program_name", Value: "mysqlrw"}},
+	})
+	if err != nil {
+		return err
+	}
+	defer conn.Quit() //nolint:errcheck // it is done
+	what := "KILL "
+	if query {
+		what = "KILL QUERY "
+	}
+	_, err = conn.Exec(ctx, what+strconv.FormatUint(uint64(id), 10))
+	return err
+}
+
+// killStatement runs KILL of a number. One that the proxy did not give out is the primary's.
+func (s *session) killStatement(text string) error {
+	fields := strings.Fields(strings.TrimRight(text, "; \t\r\n"))
+	query := false
+	var id uint64
+	for _, f := range fields {
+		query = query || strings.EqualFold(f, "query")
+		if n, err := strconv.ParseUint(f, 0, 64); err == nil {
+			id = n
+		}
+	}
+	if id < firstID {
+		return s.onPrimaryText(text)
+	}
+	return s.killSession(id, query)
+}
+
+// killSession kills a client of the proxy.
+func (s *session) killSession(id uint64, query bool) error {
+	target := s.p.sessions.find(id)
+	if target == nil {
+		return s.fail(1094, "HY000", fmt.Sprintf("Unknown thread id: %d", id))
+	}
+	if target == s {
+		if query {
+			return s.fail(1317, "70100", "Query execution was interrupted")
+		}
+		_ = s.fail(1317, "70100", "Query execution was interrupted")
+		return errEnd
+	}
+	how := connectionKilled
+	if query {
+		how = queryKilled
+	}
+	err := target.stop(s.ctx, how, s.account)
+	var refused *wire.ServerError
+	switch {
+	case errors.As(err, &refused):
+		return s.fail(refused.Code, refused.State, strings.ReplaceAll(refused.Message, "thread", "the thread behind"))
+	case err != nil:
+		return s.fail(1105, "HY000", "mysqlrw: KILL: "+plain(err))
+	}
+	return s.ok()
+}
+
+// processKill runs a COM_PROCESS_KILL.
+func (s *session) processKill(payload []byte) error {
+	if len(payload) < 5 {
+		return s.fail(1047, "08S01", "Unknown command")
+	}
+	id := uint64(payload[1]) | uint64(payload[2])<<8 | uint64(payload[3])<<16 | uint64(payload[4])<<24
+	if id < firstID {
+		return s.onPrimary(payload)
+	}
+	return s.killSession(id, false)
+}

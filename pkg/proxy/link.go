@@ -1,0 +1,102 @@
+package proxy
+
+import (
+	"context"
+
+	"github.com/mysqlrw/mysqlrw/pkg/backend"
+	"github.com/mysqlrw/mysqlrw/pkg/pool"
+	"github.com/mysqlrw/mysqlrw/pkg/sessionstate"
+)
+
+// handle is a link as its pool knows it.
+type handle = pool.Handle[key, *link]
+
+// link is a connection to a server and what is known of the session on it. It is used by whoever
+// has it from the pool.
+type link struct {
+	conn    *backend.Conn
+	from    *dialing
+	account *account
+	catalog *sessionstate.Catalog
+
+	state *sessionstate.State // what the connection's session is in
+	// dirty: something is left on it that no state names, and that a reset ends. spoiled: not even
+	// that does.
+	dirty, spoiled bool
+	ownGTIDs       bool // it reports the client's own GTIDs, since the client asked for them
+	// prepared are the statements that it has, by what they were prepared from.
+	prepared map[*preparedText]*preparedOn
+	uses     uint64   // counts uses of prepared statements, to drop those used longest ago
+	unwanted []uint32 // statements to be closed with the next write
+
+	position []byte   // the GTID text that it reported last
+	insertID insertID // what LAST_INSERT_ID() gives on it
+}
+
+// insertID is a value of LAST_INSERT_ID().
+type insertID struct {
+	value uint64
+	known bool
+	// owed is there while only the server knows the value. Whoever takes the link away from the
+	// session asks the server first, and pays.
+	owed *debt
+}
+
+// debt is a LAST_INSERT_ID() that a session is to be told.
+type debt struct{ paid chan uint64 }
+
+func newDebt() *debt { return &debt{paid: make(chan uint64, 1)} }
+
+// pay tells the value, or, by known, that nobody knows it any more. It is called once.
+func (d *debt) pay(value uint64, known bool) {
+	if known {
+		d.paid <- value
+	}
+	close(d.paid)
+}
+
+// CheckIdle is for the pool.
+func (l *link) CheckIdle() error { return l.conn.CheckIdle() }
+
+// Close is for the pool. It does not wait.
+func (l *link) Close() error {
+	l.from.mu.Lock()
+	delete(l.from.links, l)
+	l.from.mu.Unlock()
+	if owed := l.insertID.owed; owed != nil {
+		l.insertID.owed = nil
+		owed.pay(0, false)
+	}
+	return l.conn.Quit()
+}
+
+// reset makes the connection's session a new one, at once and not with the next statement: locks and
+// transactions must not outlive the one who had them. The link is good for anybody afterwards.
+func (l *link) reset(ctx context.Context) error {
+	if err := l.conn.Reset(ctx); err != nil {
+		return err
+	}
+	return l.wasReset(ctx, l.state.Schema())
+}
+
+// wasReset notes what a reset or login did, and tells the server what to report. schema is the one
+// that is selected.
+func (l *link) wasReset(ctx context.Context, schema string) error {
+	ok, err := l.conn.Exec(ctx, l.catalog.Setup())
+	if err != nil {
+		return err
+	}
+	l.state = l.catalog.New(0).Track(ok.Trackers).WithSchema(schema)
+	l.dirty, l.ownGTIDs = false, false
+	clear(l.prepared)
+	l.unwanted = l.unwanted[:0]
+	l.insertID = insertID{known: true}
+	return nil
+}
+
+// tell tells the server again what to report, and no more.
+func (l *link) tell(ctx context.Context) bool {
+	_, err := l.conn.Exec(ctx, l.catalog.Setup())
+	l.ownGTIDs = false
+	return err == nil
+}

@@ -1,0 +1,314 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/mysqlrw/mysqlrw/pkg/flavor"
+	"github.com/mysqlrw/mysqlrw/pkg/frontend"
+	"github.com/mysqlrw/mysqlrw/pkg/sessionstate"
+	"github.com/mysqlrw/mysqlrw/pkg/wire"
+)
+
+// listener is one address for clients.
+type listener struct {
+	p       *Proxy
+	index   int
+	socket  net.Listener
+	clients atomic.Int64
+	// logins has one for each client that has not logged in yet. Behind so many no further one is
+	// accepted: they wait in the system's queue, which is bounded.
+	logins chan struct{}
+}
+
+// maxLogins is how many clients of a listener log in at a time.
+const maxLogins = 256
+
+func (l *listener) conf() *Listener { return &l.p.conf.Load().Listeners[l.index] }
+
+// accept takes clients in until the listener is closed.
+func (l *listener) accept() {
+	for pause := time.Duration(0); ; {
+		l.logins <- struct{}{}
+		conn, err := l.socket.Accept()
+		if err != nil {
+			<-l.logins
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			// The system has no more files or memory: it will have some when clients go.
+			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+			l.p.log.Error("accept", "listener", l.socket.Addr().String(), "error", err)
+			select {
+			case <-time.After(pause):
+			case <-l.p.ctx.Done():
+				return
+			}
+			continue
+		}
+		pause = 0
+		l.p.wait.Go(func() { l.client(conn) })
+	}
+}
+
+// client serves one client from its first byte to its last.
+func (l *listener) client(raw net.Conn) {
+	defer l.clients.Add(-1)
+	n := l.clients.Add(1)
+	s, err := l.login(raw, n)
+	<-l.logins
+	if err != nil {
+		if !errors.Is(err, frontend.ErrProbe) && l.p.ctx.Err() == nil {
+			l.p.log.Warn("login failed", "error", err)
+		}
+		return
+	}
+	defer func() {
+		l.p.sessions.remove(s)
+		_ = s.client.Close()
+	}()
+	if err := s.serve(); !errors.Is(err, errEnd) && l.p.ctx.Err() == nil {
+		l.p.log.Warn("client lost", "session", s.id, "user", s.user, "remote", s.client.Remote().String(), "error", err)
+	}
+}
+
+// offered is what a client may have that every server has, too.
+const offered = wire.LongPassword | wire.FoundRows | wire.LongFlag | wire.ConnectWithDB | wire.NoSchema | wire.Compress | wire.ODBC |
+	wire.LocalFiles | wire.IgnoreSpace | wire.Protocol41 | wire.Interactive | wire.IgnoreSigpipe | wire.Transactions |
+	wire.Reserved | wire.SecureConnection | wire.MultiStatements | wire.MultiResults | wire.PSMultiResults | wire.PluginAuth |
+	wire.ConnectAttrs | wire.PluginAuthLenEnc | wire.SessionTrack | wire.DeprecateEOF | wire.ZstdCompression
+
+// carried is what a client's connections to servers must have as it has it.
+const carried = wire.FoundRows | wire.LocalFiles | wire.IgnoreSpace | wire.Interactive | wire.MultiStatements |
+	wire.MultiResults | wire.PSMultiResults | wire.MariaDBMetadata | wire.NoSchema
+
+// version is the server that clients see: the primary, or any one that is known.
+func (c *cluster) version() flavor.Server {
+	if i := c.monitor.Snapshot().Primary(); i >= 0 {
+		if v := c.monitor.Server(i); v.Text != "" {
+			return v
+		}
+	}
+	for i := range c.servers {
+		if v := c.monitor.Server(i); v.Text != "" {
+			return v
+		}
+	}
+	return flavor.Server{}
+}
+
+// tooManyClients says why a further client is not taken in.
+func (l *listener) tooManyClients(n int64) bool {
+	conf := l.p.conf.Load()
+	mine := l.conf().MaxConnections
+	return mine > 0 && n > int64(mine) || conf.MaxConnections > 0 && l.p.sessions.len() >= conf.MaxConnections
+}
+
+// login takes a client through its login.
+func (l *listener) login(raw net.Conn, n int64) (*session, error) {
+	conf := l.p.conf.Load()
+	if l.tooManyClients(n) {
+		return nil, turnAway(raw, "08004", 1040, "Too many connections")
+	}
+	c := l.p.cluster.Load()
+	v := c.version()
+	if v.Text == "" {
+		return nil, turnAway(raw, "HY000", 1105, "mysqlrw: no server has been reached yet")
+	}
+	s := &session{p: l.p, on: l, cluster: c, id: l.p.sessions.newID(), last: -1}
+	s.ctx, s.cancel = context.WithCancelCause(l.p.ctx)
+	c.users.Add(1)
+	mine := l.conf()
+	auth := &authenticator{s: s}
+	client, login, err := frontend.Accept(s.ctx, raw, &frontend.Options{
+		Version: greetingVersion(v), ID: s.id, Charset: wire.CharsetUTF8MB4, Status: wire.Autocommit, Offer: l.offer(v),
+		Plugin: plugin(v), TLS: mine.TLS, RequireTLS: mine.RequireTLS, ProxyProtocol: mine.ProxyProtocol,
+		LoginTimeout: conf.LoginTimeout, MaxPacket: conf.maxPacket(), Key: l.p.key, Auth: auth, Buffers: &l.p.buffers,
+	})
+	if err != nil {
+		s.cancel(errEnd)
+		c.leave(l.p)
+		return nil, err
+	}
+	s.client = client
+	if err := s.start(login); err != nil {
+		l.p.sessions.remove(s)
+		s.leave()
+		_ = client.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// greetingVersion is how the server would greet. MariaDB 10 says 5.5.5- in front, without which its
+// own clients take it for MySQL.
+func greetingVersion(v flavor.Server) string {
+	if v.Flavor == flavor.MariaDB && !v.Version.AtLeast(11, 0, 0) {
+		return "5.5.5-" + v.Text
+	}
+	return v.Text
+}
+
+func plugin(v flavor.Server) string {
+	if v.Flavor == flavor.MariaDB {
+		return wire.NativePlugin
+	}
+	return wire.SHA2Plugin
+}
+
+// offer is what clients of this server may ask for.
+func (l *listener) offer(v flavor.Server) wire.Capability {
+	offer := offered
+	if v.Flavor == flavor.MariaDB {
+		offer &^= wire.LongPassword | wire.ZstdCompression
+		if v.Version.AtLeast(10, 5, 2) {
+			offer |= wire.MariaDBMetadata
+		}
+		return offer
+	}
+	if v.Version.AtLeast(8, 0, 23) {
+		offer |= wire.QueryAttributes
+	}
+	return offer
+}
+
+// turnAway tells a client that has not said anything why it is not taken in.
+func turnAway(raw net.Conn, state string, code uint16, message string) error {
+	_ = raw.SetDeadline(time.Now().Add(time.Second))
+	e := wire.ServerError{Code: code, State: state, Message: message}
+	b, _ := wire.Finish(e.Append(wire.Reserve(nil)), 0, 0)
+	_, _ = raw.Write(b)
+	_ = raw.Close()
+	return fmt.Errorf("%s: %s", raw.RemoteAddr(), message)
+}
+
+// authenticator proves the password of one client.
+type authenticator struct {
+	s      *session
+	proven *account
+}
+
+// Known is for package frontend.
+func (a *authenticator) Known(user string) (frontend.Credential, bool) {
+	if known := a.s.p.accounts.find(user); known != nil {
+		return known.known, true
+	}
+	return frontend.Credential{}, false
+}
+
+// Verify logs in to a server, and leaves the connection in the pool: the client will need it.
+func (a *authenticator) Verify(ctx context.Context, login *frontend.Login) error {
+	one := newAccount(login.User, string(login.Password))
+	if err := a.s.prove(ctx, one, login); err != nil {
+		return err
+	}
+	a.proven = a.s.p.accounts.learn(one)
+	return nil
+}
+
+// prove logs in to the primary, or to any server if there is none.
+func (s *session) prove(ctx context.Context, one *account, login *frontend.Login) error {
+	k := key{account: one, want: login.Capabilities & carried}
+	err := errors.New("no server can be reached")
+	s.cluster.fill(&s.snap, s.p.now())
+	order := make([]int, 0, len(s.cluster.servers))
+	if i := s.snap.Primary(); i >= 0 {
+		order = append(order, i)
+	}
+	for i := range s.cluster.servers {
+		order = append(order, i)
+	}
+	for _, i := range order {
+		pool := s.cluster.servers[i].dialing.pool
+		h, _, e := pool.Acquire(ctx, k, nil, nil)
+		if e != nil {
+			var refused *wire.ServerError
+			if err = e; errors.As(e, &refused) {
+				return e
+			}
+			continue
+		}
+		if !login.Secure {
+			e = h.Member.refusesOpen(ctx)
+		}
+		pool.Release(h, 0, nil, s.p.now())
+		return e
+	}
+	return err
+}
+
+// start makes the session that a client has after its login, and answers it.
+func (s *session) start(login *frontend.Login) error {
+	s.links = make([]held, len(s.cluster.servers))
+	s.policy = s.on.conf().Policy
+	return s.admit(login)
+}
+
+// admit begins a session for an account that is proven: after a login, or a change of the user.
+func (s *session) admit(login *frontend.Login) error {
+	s.user = login.User
+	s.account = s.p.accounts.find(login.User)
+	if s.account == nil {
+		return s.fail(1045, "28000", "Access denied for user '"+login.User+"': the proxy has forgotten it")
+	}
+	s.want = s.client.Capabilities() & carried
+	if max := s.p.conf.Load().MaxConnectionsPerUser; max > 0 && s.p.sessions.ofUser(login.User) >= max {
+		message := fmt.Sprintf("User '%s' has exceeded the 'max-connections-per-user' resource (current value: %d)", login.User, max)
+		_ = s.fail(1226, "42000", message)
+		return errors.New(message)
+	}
+	cat := s.cluster.catalog()
+	if cat == nil {
+		if err := s.prove(s.ctx, s.account, login); err != nil {
+			_ = s.fail(1105, "HY000", "mysqlrw: "+plain(err))
+			return err
+		}
+		cat = s.cluster.catalog()
+	}
+	s.first = s.login(cat, login.Charset)
+	s.restart(s.first)
+	s.p.sessions.add(s)
+	if login.HasDatabase && login.Database != "" && !s.account.hasSchema(login.Database) {
+		return s.initDB(append([]byte{byte(wire.ComInitDB)}, login.Database...))
+	}
+	if login.HasDatabase {
+		s.restart(s.first.WithSchema(login.Database))
+	}
+	return s.ok()
+}
+
+// login returns the state after a login with a collation.
+func (s *session) login(cat *sessionstate.Catalog, collation uint16) *sessionstate.State {
+	return cat.New(collation)
+}
+
+// refusesOpen gives the error that a server would give a client without TLS whose account needs it:
+// the proxy's own connection may have it.
+func (l *link) refusesOpen(ctx context.Context) error {
+	if !l.conn.Secure() {
+		return nil // the server itself has let it in
+	}
+	r, err := l.conn.Query(ctx, "SHOW CREATE USER CURRENT_USER()")
+	if err != nil {
+		var refused *wire.ServerError
+		if errors.As(err, &refused) {
+			return nil // an old server, or an account that may not ask for itself
+		}
+		return err
+	}
+	if needsTLS(first(r)) {
+		return &wire.ServerError{Code: 1045, State: "28000", Message: fmt.Sprintf("Access denied for user '%s': the account requires TLS", l.account.user)}
+	}
+	return nil
+}
+
+// needsTLS tells whether a CREATE USER has REQUIRE SSL, X509 or more.
+func needsTLS(create string) bool {
+	_, behind, found := strings.Cut(create, " REQUIRE ")
+	return found && !strings.HasPrefix(behind, "NONE")
+}

@@ -1,0 +1,168 @@
+package proxy
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/mysqlrw/mysqlrw/pkg/sessionstate"
+	"github.com/mysqlrw/mysqlrw/pkg/sqltoken"
+	"github.com/mysqlrw/mysqlrw/pkg/wire"
+	"github.com/mysqlrw/mysqlrw/route"
+)
+
+// answerItself answers what no server needs to.
+func (s *session) answerItself(req *request, d *route.Decision) error {
+	s.note(req, d, -1)
+	text := strings.Clone(req.text)
+	switch req.st.Class {
+	case route.Empty:
+		return s.fail(1065, "42000", "Query was empty")
+	case route.Admin:
+		return s.killStatement(text)
+	case route.Show:
+		return s.showOwn(text)
+	}
+	s.route.Apply(&req.st, text, d, &s.snap, route.Outcome{})
+	switch req.st.Class {
+	case route.Begin:
+		s.begin = text
+	case route.Commit, route.Rollback:
+		s.begin = ""
+	}
+	s.releaseIdle()
+	s.rowCount = 0
+	return s.ok()
+}
+
+// initDB selects a schema, on a server that says whether there is one.
+func (s *session) initDB(payload []byte) error {
+	req := request{command: wire.ComInitDB, payload: payload, st: route.Statement{
+		Class: route.Use, Target: route.ToAll, Reason: route.ChangesSession, Facts: route.FactSession, Count: 1,
+	}}
+	return s.run(&req)
+}
+
+// onPrimary passes an old command on as the statement that it is.
+func (s *session) onPrimary(payload []byte) error {
+	req := request{command: wire.Command(payload[0]), payload: payload, st: route.Statement{
+		Class: route.Admin, Target: route.ToPrimary, Reason: route.Administers, Count: 1,
+	}}
+	return s.run(&req)
+}
+
+// onPrimaryText runs a statement that the proxy thought was for itself on the primary.
+func (s *session) onPrimaryText(text string) error {
+	payload := wire.AppendQuery(nil, text, s.client.Capabilities())
+	req := request{command: wire.ComQuery, payload: payload, text: text, st: route.Statement{
+		Class: route.Admin, Target: route.ToPrimary, Reason: route.Administers, Count: 1,
+	}}
+	return s.run(&req)
+}
+
+// resetConnection makes the session as it was after the login. The schema stays, and so does the
+// position that reads must not be older than: a pool that resets its connections relies on it.
+func (s *session) resetConnection() error {
+	s.dropLinks()
+	s.route.Reset(true)
+	s.restart(s.first.WithSchema(s.state.Schema()))
+	return s.ok()
+}
+
+// restart begins the session anew in a state.
+func (s *session) restart(state *sessionstate.State) {
+	s.closeStatements()
+	s.state = state
+	s.begin, s.bound = "", ""
+	s.insertID, s.insertOn = insertID{known: true}, nil
+	s.rowCount, s.foundRows = 0, 0
+	s.tracks.reset()
+	s.status = wire.Autocommit
+	if v, ok := state.Value("autocommit"); ok && (v == "OFF" || v == "0") {
+		s.route.AutocommitOff = true
+		s.status = 0
+	}
+	s.follow()
+}
+
+// changeUser is a login on the same connection.
+func (s *session) changeUser(payload []byte) error {
+	s.dropLinks()
+	login, err := s.client.ChangeUser(s.ctx, payload)
+	if err != nil {
+		return errEnd
+	}
+	s.p.log.Debug("change user", "session", s.id, "user", login.User)
+	s.route.Reset(s.user == login.User)
+	return s.admit(login)
+}
+
+// setOption runs a COM_SET_OPTION: whether several statements may come in one text.
+func (s *session) setOption(payload []byte) error {
+	if len(payload) < 3 || payload[2] != 0 || payload[1] > 1 {
+		return s.fail(1047, "08S01", "Unknown command")
+	}
+	on := payload[1] == 0
+	s.client.SetCapability(wire.MultiStatements, on)
+	s.want &^= wire.MultiStatements
+	if on {
+		s.want |= wire.MultiStatements
+	}
+	for i := range s.links { // connections of the other kind are of no use
+		one := &s.links[i]
+		if one.h == nil || !one.have && !s.reclaim(i) {
+			*one = held{}
+			continue
+		}
+		if !s.needs(i) {
+			s.giveBack(i, one.h)
+			*one = held{}
+			continue
+		}
+		l := one.h.Member
+		l.spoiled = true
+		start := append(make([]byte, 0, 8), 3, 0, 0, 0)
+		if err := l.conn.Write(append(start, payload...)); err == nil {
+			_, _ = l.conn.Answer(wire.ComSetOption) // a failure shows with the next statement
+		}
+	}
+	ok := wire.OK{AfterRows: true, EOF: !s.client.Capabilities().Has(wire.DeprecateEOF), Status: s.present()}
+	return s.client.WriteOK(&ok)
+}
+
+// asksConnectionID tells whether a text is SELECT CONNECTION_ID() and nothing else, and what its
+// column is called. The server's own number would be of no use for KILL.
+func asksConnectionID(text string, o *sqltoken.Options) (column string, ok bool) {
+	lex := sqltoken.New(text, o)
+	want := [...]string{"select", "connection_id", "(", ")"}
+	from, to := 0, 0
+	for i := range want {
+		t := lex.Next()
+		if !strings.EqualFold(text[t.Start:t.End], want[i]) {
+			return "", false
+		}
+		if i == 1 {
+			from = t.Start
+		}
+		to = t.End
+	}
+	column = text[from:to]
+	t := lex.Next()
+	if t.Kind == sqltoken.Word && strings.EqualFold(text[t.Start:t.End], "as") {
+		t = lex.Next()
+		if t.Kind != sqltoken.Word && t.Kind != sqltoken.Name {
+			return "", false
+		}
+	}
+	if t.Kind == sqltoken.Word || t.Kind == sqltoken.Name {
+		column = strings.Trim(text[t.Start:t.End], "`\"'")
+		t = lex.Next()
+	}
+	for t.Kind == sqltoken.Semicolon {
+		t = lex.Next()
+	}
+	return column, t.Kind == sqltoken.EOF
+}
+
+func (s *session) connectionID(column string) error {
+	return s.result([]resultColumn{{name: column, number: true}}, [][]string{{strconv.FormatUint(uint64(s.id), 10)}})
+}

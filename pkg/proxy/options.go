@@ -1,0 +1,121 @@
+package proxy
+
+import (
+	"crypto/tls"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"github.com/mysqlrw/mysqlrw/pkg/backend"
+	"github.com/mysqlrw/mysqlrw/pkg/pool"
+	"github.com/mysqlrw/mysqlrw/pkg/topology"
+	"github.com/mysqlrw/mysqlrw/route"
+)
+
+// Options are everything that a Proxy is told. They are read only once given.
+type Options struct {
+	Servers   []Server
+	Listeners []Listener
+	// Accounts are optional: the proxy learns a password when a client sends it in full.
+	Accounts []Account
+
+	// CheckInterval and CheckTimeout are the monitor's; see topology.Options for 0.
+	CheckInterval, CheckTimeout time.Duration
+
+	Pool pool.Limits // of each server
+
+	ConnectTimeout time.Duration // to a server; 0 is no bound
+	LoginTimeout   time.Duration // of a client; 0 is no bound
+	IdleTimeout    time.Duration // of a client; 0 is no bound
+	PrimaryWait    time.Duration // for how long a write waits for a primary
+	QueueTimeout   time.Duration // for how long a statement waits for a connection; 0 is a minute
+
+	MaxConnections        int // clients; 0 is no limit
+	MaxConnectionsPerUser int // 0 is no limit
+	MaxPacket             int // bytes of a command; 0 is 1 GB, as the servers' own limit
+	// QueueLength is how many statements may wait for a server with MaxConcurrent; 0 is no limit.
+	QueueLength int
+
+	// Log is told what an operator needs to know, a line an event. Nil drops it.
+	Log *slog.Logger
+	// SlowQuery logs statements that took at least as long; 0 logs none.
+	SlowQuery time.Duration
+}
+
+// Server is one of the servers.
+type Server struct {
+	Name    string // unique
+	Network string // "tcp" or "unix"
+	Address string
+	Role    topology.Role
+	// Weight and PrimaryWeight are its share of reads as a replica and as the primary.
+	Weight, PrimaryWeight int
+	Zone                  string
+	TLSMode               backend.TLSMode
+	TLS                   *tls.Config // see backend.Options
+	// MaxConcurrent is a number of statements; 0 is no limit.
+	MaxConcurrent int
+	// Monitor opens a pool of connections for the monitor, which closes it.
+	Monitor func() (*sql.DB, error)
+}
+
+// Listener is an address for clients.
+type Listener struct {
+	Network string // "tcp" or "unix"
+	Address string
+	Policy  route.Policy
+	// TLS is nil for a listener without. RequireTLS refuses clients in the clear; a unix socket needs
+	// none.
+	TLS        *tls.Config
+	RequireTLS bool
+	// ProxyProtocol are the networks whose connections begin with a PROXY header.
+	ProxyProtocol  []netip.Prefix
+	MaxConnections int // 0 is no limit of its own
+}
+
+// Account is a user whose password is known from the start.
+type Account struct {
+	Name     string
+	Password string
+}
+
+// check says what cannot work.
+func (o *Options) check() error {
+	if len(o.Servers) == 0 {
+		return errors.New("no server is given")
+	}
+	if len(o.Listeners) == 0 {
+		return errors.New("no listener is given")
+	}
+	if o.Pool.Max < 1 {
+		return fmt.Errorf("the pool may have %d connections: at least 1 is needed", o.Pool.Max)
+	}
+	names := map[string]bool{}
+	for _, s := range o.Servers {
+		if names[s.Name] {
+			return fmt.Errorf("two servers have the name %q", s.Name)
+		}
+		names[s.Name] = true
+	}
+	return nil
+}
+
+// DefaultQueueTimeout is Options.QueueTimeout when that is 0.
+const DefaultQueueTimeout = time.Minute
+
+func (o *Options) queueTimeout() time.Duration {
+	if o.QueueTimeout > 0 {
+		return o.QueueTimeout
+	}
+	return DefaultQueueTimeout
+}
+
+func (o *Options) maxPacket() int {
+	if o.MaxPacket > 0 {
+		return o.MaxPacket
+	}
+	return 1 << 30
+}

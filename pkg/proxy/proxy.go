@@ -1,0 +1,216 @@
+package proxy
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mysqlrw/mysqlrw/pkg/frontend"
+	"github.com/mysqlrw/mysqlrw/route"
+)
+
+// Proxy serves clients. Make one with New, then Listen, then Run.
+type Proxy struct {
+	log       *slog.Logger
+	now       func() time.Time
+	conf      atomic.Pointer[Options]
+	cluster   atomic.Pointer[cluster]
+	accounts  accounts
+	catalogs  catalogs
+	texts     texts
+	writers   writers
+	sessions  sessions
+	listeners []*listener
+	buffers   frontend.Buffers
+	key       *rsa.PrivateKey
+
+	ctx      context.Context // ends when everything is to be cut
+	cut      context.CancelFunc
+	reload   sync.Mutex
+	draining atomic.Bool
+	wait     sync.WaitGroup // for listeners, sessions and the watch
+}
+
+// New makes a proxy that neither listens nor connects yet. The error is about options that cannot
+// work.
+func New(o Options) (*Proxy, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{log: o.Log, now: time.Now, key: key}
+	if p.log == nil {
+		p.log = slog.New(slog.DiscardHandler)
+	}
+	p.ctx, p.cut = context.WithCancel(context.Background())
+	p.conf.Store(&o)
+	p.accounts.setGiven(o.Accounts)
+	c, err := p.newCluster(&o, nil)
+	if err != nil {
+		return nil, err
+	}
+	p.cluster.Store(c)
+	return p, nil
+}
+
+// Listen opens all addresses, or none.
+func (p *Proxy) Listen() error {
+	conf := p.conf.Load()
+	for i := range conf.Listeners {
+		l, err := p.listen(i, &conf.Listeners[i])
+		if err != nil {
+			for _, open := range p.listeners {
+				_ = open.socket.Close()
+			}
+			return err
+		}
+		p.listeners = append(p.listeners, l)
+	}
+	return nil
+}
+
+// listen opens one address. A unix socket that nobody listens on is in the way of the next one, and
+// is removed.
+func (p *Proxy) listen(i int, o *Listener) (*listener, error) {
+	socket, err := net.Listen(o.Network, o.Address)
+	if err != nil && o.Network == "unix" {
+		if c, dead := net.DialTimeout("unix", o.Address, time.Second); dead != nil {
+			if os.Remove(o.Address) == nil {
+				socket, err = net.Listen(o.Network, o.Address)
+			}
+		} else {
+			_ = c.Close()
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", o.Address, err)
+	}
+	if o.Network == "unix" { // as the servers' own: who may log in is for the password
+		if err := os.Chmod(o.Address, 0o777); err != nil {
+			_ = socket.Close()
+			return nil, err
+		}
+	}
+	return &listener{p: p, index: i, socket: socket, logins: make(chan struct{}, maxLogins)}, nil
+}
+
+// Addresses returns where clients can connect, in the order of the options, after Listen.
+func (p *Proxy) Addresses() []net.Addr {
+	all := make([]net.Addr, len(p.listeners))
+	for i, l := range p.listeners {
+		all[i] = l.socket.Addr()
+	}
+	return all
+}
+
+// Run watches the servers and serves clients until Close, or until Shutdown has ended. It returns
+// when nothing of it runs any more.
+func (p *Proxy) Run() {
+	p.cluster.Load().run(p.ctx)
+	p.wait.Go(p.watch)
+	for _, l := range p.listeners {
+		p.wait.Go(l.accept)
+	}
+	<-p.ctx.Done()
+	p.stopListening()
+	p.sessions.each(func(s *session) {
+		s.cancel(shutDown)
+		_ = s.client.Close()
+	})
+	p.wait.Wait()
+	c := p.cluster.Load()
+	c.end()
+	for _, s := range c.servers {
+		s.dialing.pool.Close()
+	}
+}
+
+// Ready returns when there is a primary, or ctx ends.
+func (p *Proxy) Ready(ctx context.Context) error {
+	return p.cluster.Load().monitor.Wait(ctx, func(s *route.Snapshot) bool { return s.Primary() >= 0 })
+}
+
+// Shutdown stops accepting and ends every session as soon as it is in no transaction and holds
+// nothing. When all have ended, or ctx has, the rest is cut.
+func (p *Proxy) Shutdown(ctx context.Context) error {
+	p.draining.Store(true)
+	p.stopListening()
+	p.sessions.each(func(s *session) { s.drain() })
+	err := p.sessions.empty(ctx)
+	p.cutSessions()
+	p.Close()
+	return err
+}
+
+// cutSessions tells every client that is left that the server goes down, as the servers do.
+func (p *Proxy) cutSessions() {
+	p.sessions.each(func(s *session) {
+		s.cancel(shutDown)
+		_ = s.client.SetReadDeadline(time.Unix(1, 0))
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = p.sessions.empty(ctx)
+}
+
+// Close cuts everything. Run returns.
+func (p *Proxy) Close() { p.cut() }
+
+func (p *Proxy) stopListening() {
+	for _, l := range p.listeners {
+		_ = l.socket.Close()
+	}
+}
+
+// Reload goes over to other options, or returns an error and changes nothing. Listeners must be the
+// same addresses in the same order.
+func (p *Proxy) Reload(o Options) error {
+	p.reload.Lock()
+	defer p.reload.Unlock()
+	if err := o.check(); err != nil {
+		return err
+	}
+	before := p.conf.Load()
+	if len(o.Listeners) != len(before.Listeners) {
+		return errors.New("the listeners are others: that takes a restart")
+	}
+	for i := range o.Listeners {
+		if o.Listeners[i].Network != before.Listeners[i].Network || o.Listeners[i].Address != before.Listeners[i].Address {
+			return fmt.Errorf("listener %s is another one: that takes a restart", o.Listeners[i].Address)
+		}
+	}
+	old := p.cluster.Load()
+	next, err := p.newCluster(&o, old)
+	if err != nil {
+		return err
+	}
+	o.Log = before.Log
+	p.conf.Store(&o)
+	p.accounts.setGiven(o.Accounts)
+	next.run(p.ctx)
+	// Sessions go on with what the old monitor knows until the new one knows a primary, or a check has
+	// shown that there is none.
+	ctx, cancel := context.WithTimeout(p.ctx, reloadWait)
+	defer cancel()
+	_ = next.monitor.Wait(ctx, func(s *route.Snapshot) bool { return s.Primary() >= 0 })
+	p.cluster.Store(next)
+	for _, s := range next.servers {
+		s.dialing.pool.SetLimits(o.Pool)
+	}
+	old.leave(p)
+	return nil
+}
+
+// reloadWait bounds how long a reload waits for the new list's primary.
+const reloadWait = 5 * time.Second

@@ -1,0 +1,204 @@
+package proxy
+
+import (
+	"strings"
+	"time"
+	"unsafe"
+
+	"github.com/mysqlrw/mysqlrw/pkg/wire"
+	"github.com/mysqlrw/mysqlrw/route"
+)
+
+// request is one statement on its way to a server.
+type request struct {
+	command wire.Command
+	// payload is what the server gets, the command byte included, but for the id of a prepared
+	// statement. It aliases the client's buffer.
+	payload []byte
+	// text is what decides; it aliases the client's buffer, too.
+	text string
+	st   route.Statement
+	stmt *statement // that is executed
+
+	until    time.Time // how long a primary is waited for; zero before it is
+	tried    bool      // a primary was tried, and was none
+	excluded uint64    // servers, by bit, that failed this statement
+	attempts int
+}
+
+// maxAttempts bounds how often a statement is tried: one that fails on every server does not run in
+// circles.
+const maxAttempts = 8
+
+// query runs a COM_QUERY.
+func (s *session) query(payload []byte) error {
+	var q wire.Query
+	if err := q.Decode(payload, s.client.Capabilities()); err != nil {
+		return s.fail(1835, "HY000", "Malformed communication packet: "+err.Error())
+	}
+	req := request{command: wire.ComQuery, payload: payload, text: unsafeText(q.Text)}
+	req.st = route.Classify(req.text, &s.route.Options)
+	if req.st.Facts.Any(route.FactConnectionState) {
+		if column, ok := asksConnectionID(req.text, &s.route.Options.Options); ok {
+			return s.connectionID(column)
+		}
+	}
+	return s.run(&req)
+}
+
+// unsafeText makes a string of bytes that are not changed as long as it is used.
+func unsafeText(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// run runs one statement to its end: the client has an answer, or the session is over.
+func (s *session) run(req *request) error {
+	if s.p.writers.any() && req.st.Target == route.ToReplica && s.p.writers.has(req.text, &s.route.Options) {
+		req.st.Target, req.st.Reason = route.ToPrimary, route.Writes
+	}
+	s.since.Store(s.p.now().UnixNano())
+	defer s.since.Store(0)
+	for {
+		req.attempts++
+		d := s.decide(req)
+		if d.Target == route.Answer {
+			return s.answerItself(req, &d)
+		}
+		server := s.choose(req, &d)
+		if d.Target == route.Refuse || server < 0 {
+			if again, err := s.refused(req, &d); !again {
+				return err
+			}
+			continue
+		}
+		d.Server = server
+		again, err := s.try(req, &d)
+		if again && req.attempts >= maxAttempts {
+			return s.fail(1105, "HY000", "mysqlrw: the statement could not be run on any server")
+		}
+		if !again {
+			return err
+		}
+	}
+}
+
+// decide asks package route.
+func (s *session) decide(req *request) route.Decision {
+	s.cluster.fill(&s.snap, s.p.now())
+	for i := range s.snap.Servers {
+		if req.excluded&(1<<i) != 0 {
+			s.snap.Servers[i].State = route.Offline
+		}
+	}
+	if s.policy.Balancer == route.WeightedRoundRobin || s.policy.Endpoint == route.ReadOnly {
+		s.cluster.turns.Lock()
+		defer s.cluster.turns.Unlock()
+	}
+	d := s.route.Decide(&req.st, req.text, &s.policy, &s.snap, &s.cluster.rotation)
+	if d.Fetch || d.Wait > 0 {
+		// Nobody is asked and nobody waited for: the primary has it.
+		d.Fetch, d.Wait = false, 0
+		if d.Fallback == route.Refuse {
+			d.Target, d.Error = route.Refuse, "wait replication complete timeout, please retry"
+		} else {
+			d.Target, d.Server = route.ToPrimary, s.snap.Primary()
+		}
+	}
+	return d
+}
+
+// choose returns the server that runs the statement, -1 if there is none. State that every
+// connection gets is set where the session is already.
+func (s *session) choose(req *request, d *route.Decision) int {
+	if d.Target == route.ToReplica && req.st.Facts.Any(route.FactLastInsertID) && !s.insertID.known && s.hasInsertOn() {
+		return s.insertAt // it may run the read as well, and need not be asked first
+	}
+	if d.Server >= 0 || d.Target != route.ToAll {
+		return d.Server
+	}
+	if t := s.route.Transaction.Server; t != "" {
+		return s.snap.Find(t)
+	}
+	if s.policy.Endpoint == route.ReadOnly {
+		read := route.Statement{Class: route.Read, Target: route.ToReplica, Reason: route.ReadOnlyStatement, Count: 1}
+		s.cluster.turns.Lock()
+		defer s.cluster.turns.Unlock()
+		return s.route.Decide(&read, "", &s.policy, &s.snap, &s.cluster.rotation).Server
+	}
+	if i := s.snap.Primary(); i >= 0 {
+		return i
+	}
+	for i := range s.snap.Servers {
+		if s.snap.Servers[i].State == route.Online && s.snap.Servers[i].Role == route.Replica {
+			return i
+		}
+	}
+	return -1
+}
+
+// refused tells the client that nothing may run its statement, unless a primary may come yet.
+func (s *session) refused(req *request, d *route.Decision) (again bool, err error) {
+	missing := d.Target != route.Refuse // a server could not be named
+	for _, r := range d.Reasons() {
+		missing = missing || r == route.NoPrimary || r == route.TwoPrimaries
+	}
+	if missing {
+		if again, err := s.awaitPrimary(req); again || err != nil {
+			return again, err
+		}
+	}
+	s.note(req, d, -1)
+	code, state := refusal(d)
+	message := d.Error
+	if message == "" {
+		message = "no server can run the statement"
+	}
+	if missing {
+		message += ", waited " + s.p.conf.Load().PrimaryWait.String()
+	}
+	return false, s.fail(code, state, "mysqlrw: "+message)
+}
+
+// refusal is the number for a refusal. Where the text is one that clients know, so is the number.
+func refusal(d *route.Decision) (code uint16, state string) {
+	for _, r := range d.Reasons() {
+		switch r {
+		case route.EndpointReadOnly, route.NoPrimary, route.TwoPrimaries:
+			return 1290, "HY000"
+		case route.SettingMalformed:
+			return 1231, "42000"
+		case route.AsksProxy:
+			return 1064, "42000"
+		case route.NothingCaughtUp, route.WaitForReplica:
+			return 1205, "HY000"
+		}
+	}
+	return 1105, "HY000"
+}
+
+// readable tells whether a statement does no harm if it runs twice.
+func (req *request) repeatable() bool {
+	if req.command == wire.ComStmtPrepare {
+		return true
+	}
+	if req.st.Target != route.ToReplica {
+		return false
+	}
+	switch req.st.Class {
+	case route.Read, route.Show, route.Explain:
+		return true
+	}
+	return false
+}
+
+// lasting returns the text for what is kept of it. Texts that leave nothing are not copied.
+func (req *request) lasting(s *session, d *route.Decision) string {
+	switch req.st.Class {
+	case route.Read, route.LockingRead, route.Write, route.Show, route.Explain:
+		if d.Starts == 0 && !s.route.Held() {
+			return req.text
+		}
+	}
+	if req.stmt != nil {
+		return req.text // it is the statement's own
+	}
+	return strings.Clone(req.text)
+}

@@ -1,0 +1,377 @@
+package proxy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/mysqlrw/mysqlrw/pkg/flavor"
+	"github.com/mysqlrw/mysqlrw/pkg/gtid"
+	"github.com/mysqlrw/mysqlrw/pkg/topology"
+	"github.com/mysqlrw/mysqlrw/pkg/wire"
+	"github.com/mysqlrw/mysqlrw/route"
+)
+
+// flushAt is how much of an answer is collected before it is written, when more is there already.
+const flushAt = 32 << 10
+
+
+// relay passes the answer of the server to the client, and learns from it.
+func (s *session) relay(l *link, req *request, d *route.Decision, epoch topology.Epoch, out *outcome) {
+	s.out = s.out[:0]
+	conv := &s.answer
+	if !conv.Start(req.command, l.conn.Capabilities(), s.client.Capabilities(), s.present(), s.tracks.keep) {
+		out.end = s.fail(1047, "08S01", "Unknown command")
+		return
+	}
+	a := conv.Answer()
+	for !a.Done() {
+		var n int
+		var step wire.Step
+		var err error
+		start := len(s.out)
+		s.out, n, step, err = conv.Append(s.out, l.conn.Peek())
+		if err != nil {
+			out.broken = err
+			return
+		}
+		switch step {
+		case wire.StepMore:
+			if !s.more(l, a.Need(), out) {
+				return
+			}
+			continue
+		case wire.StepEnd:
+			s.finished(l, d, a.Final(), epoch, out)
+		case wire.StepError:
+			if s.erred(l, req, d, a, out) {
+				l.conn.Advance(n)
+				s.out = s.out[:0]
+				return
+			}
+		case wire.StepHead:
+			if req.command == wire.ComStmtPrepare {
+				s.preparedOn(l, req, a.Prepared(), s.out[start:])
+			}
+		case wire.StepFile:
+			l.conn.Advance(n)
+			if !s.file(l, out) {
+				return
+			}
+			continue
+		case wire.StepAuth:
+			out.broken = errors.New("the server asks for an authentication in the middle of a session")
+			return
+		}
+		l.conn.Advance(n)
+		if len(s.out) >= flushAt && !a.Done() && !s.flush(out) {
+			return
+		}
+	}
+	s.after(l, req, d, out)
+	s.flush(out)
+}
+
+// more gets more of the answer. What there is goes to the client first: the rest may take long.
+func (s *session) more(l *link, need int, out *outcome) bool {
+	if len(s.out) > 0 && !s.flush(out) {
+		return false
+	}
+	if _, err := l.conn.Fill(need); err != nil {
+		out.broken = err
+		return false
+	}
+	return true
+}
+
+// flush writes what is collected to the client.
+func (s *session) flush(out *outcome) bool {
+	out.began = true
+	err := s.client.Write(s.out)
+	s.out = s.out[:0]
+	if err != nil {
+		out.end = errEnd
+		return false
+	}
+	return true
+}
+
+// finished takes in the OK that ended a result.
+func (s *session) finished(l *link, d *route.Decision, ok *wire.OK, epoch topology.Epoch, out *outcome) {
+	out.failed = false
+	out.status, out.statusKnown = ok.Status, true
+	out.warnings, out.affected = ok.Warnings, ok.AffectedRows
+	l.conn.SetStatus(ok.Status)
+	if ok.LastInsertID != 0 && !ok.AfterRows {
+		// The number may be one that the statement gave itself, which LAST_INSERT_ID() is not: only
+		// the server knows.
+		if s.insertOn != l || s.debt == nil || l.insertID.owed != s.debt {
+			s.debt = newDebt()
+		}
+		l.insertID = insertID{owed: s.debt}
+		s.insertID.known, s.insertOn, s.insertAt, s.insertOK = false, l, d.Server, ok.LastInsertID
+	}
+	switch {
+	case ok.AfterRows:
+		s.rowCount = -1
+	default:
+		s.rowCount = int64(ok.AffectedRows)
+	}
+	if ok.Trackers != nil {
+		s.track(l, d, ok.Trackers, epoch, out)
+	}
+}
+
+// track takes in what a server tells of changes.
+func (s *session) track(l *link, d *route.Decision, block []byte, epoch topology.Epoch, out *outcome) {
+	changed, server, plain := false, d.Server, d.Class == route.Set
+	r := wire.ReadTrackers(block)
+	for {
+		t, ok := r.Next()
+		if !ok {
+			break
+		}
+		switch t.Type {
+		case wire.TrackGTIDs:
+			if text, err := t.GTIDs(); err == nil {
+				s.position(l, server, text, epoch, out)
+			}
+		case wire.TrackVariables:
+			v := t.Variables()
+			for {
+				name, value, ok := v.Next()
+				if !ok {
+					break
+				}
+				if string(name) == "last_gtid" {
+					s.position(l, server, value, epoch, out)
+				} else {
+					changed = true
+				}
+			}
+		case wire.TrackSchema, wire.TrackCharacteristics:
+			changed = true
+		case wire.TrackStateChange:
+			out.stateChanged = true
+		case wire.TrackTransaction:
+			if text, err := t.Text(); err == nil && bytes.IndexByte(text, 'W') >= 0 {
+				out.wrote = true
+			}
+		}
+	}
+	if !changed {
+		return
+	}
+	if plain {
+		s.state = s.state.Track(block)
+	} else {
+		s.state = s.state.Suspect(block)
+	}
+	l.state = s.state
+	s.follow()
+}
+
+// lookAfter finds out what a statement has changed before it failed, where the server does not tell.
+func (s *session) lookAfter(l *link, req *request) {
+	if l.catalog.Server().Flavor != flavor.MariaDB || l.state != s.state || l.conn.Err() != nil {
+		return
+	}
+	if !req.st.Facts.Any(route.FactRoutine|route.FactSession|route.FactUnseen) && req.st.Count <= 1 {
+		return
+	}
+	r, err := l.conn.Query(s.ctx, l.catalog.Look())
+	if err != nil {
+		l.spoiled = true
+		return
+	}
+	s.state = s.state.Looked(r.Rows)
+	l.state = s.state
+	s.follow()
+}
+
+// bind pins the session to the connection while it has a variable that cannot go to another one, such
+// as timestamp.
+func (s *session) bind(server int) {
+	name := s.state.Bound()
+	if name == s.bound {
+		return
+	}
+	if s.bound != "" {
+		s.route.Release(route.PinConnection, s.bound)
+	}
+	if s.bound = name; name != "" {
+		s.route.Hold(route.PinConnection, name, s.serverName(server))
+	}
+}
+
+// follow tells package route what it reads texts by.
+func (s *session) follow() {
+	s.route.Schema = s.state.Schema()
+	if mode, ok := s.state.Value("sql_mode"); ok {
+		_ = s.route.Setting("sql_mode", mode) // a server's own word is never a number
+	}
+}
+
+// position takes in a position that came with an answer. Most often it is the one before.
+func (s *session) position(l *link, server int, text []byte, epoch topology.Epoch, out *outcome) {
+	if len(text) == 0 || bytes.Equal(l.position, text) {
+		return
+	}
+	v, err := gtid.ParseValue(string(text))
+	if err != nil {
+		return
+	}
+	l.position = append(l.position[:0], text...)
+	s.cluster.monitor.Learn(server, epoch, v)
+	out.position = v
+}
+
+// erred takes in an error. It returns true if the client does not get it: the server has done
+// nothing, and another one can do it.
+func (s *session) erred(l *link, req *request, d *route.Decision, a *wire.Answer, out *outcome) bool {
+	var e wire.ServerError
+	if e.Decode(a.ErrorPayload()) != nil {
+		return false
+	}
+	out.failed, out.code = true, e.Code
+	s.rowCount = -1
+	if out.began || out.statusKnown { // a part of the answer is out
+		return false
+	}
+	switch e.Code {
+	case 1290, 1792, 1836:
+		if s.nothingDone(req, d, out, e.Message) {
+			out.elsewhere = true
+			return true
+		}
+	case 1053, 1927, 3169: // the server closes behind it
+		if req.repeatable() && s.lost(d.Server, out.begun) == "" && !s.wasKilled() {
+			out.broken = &e
+			return true
+		}
+	}
+	return false
+}
+
+// nothingDone tells whether a server that refused a statement for being read-only has done nothing
+// for this session that would be lost elsewhere. Error 1290 has other reasons as well.
+func (s *session) nothingDone(req *request, d *route.Decision, out *outcome, message string) bool {
+	if out.code == 1290 && !bytes.Contains([]byte(message), []byte("read")) {
+		return false
+	}
+	if s.route.Transaction.Open || req.st.Count > 1 || s.route.Transaction.ReadOnly {
+		return false
+	}
+	if s.policy.Endpoint == route.ReadOnly {
+		return false
+	}
+	switch d.Target {
+	case route.ToPrimary:
+		return out.code != 1792
+	case route.ToReplica:
+		return s.snap.Servers[d.Server].Role == route.Replica
+	}
+	return false
+}
+
+// after brings session and connection up to date when the answer is complete, before the client has
+// the end of it.
+func (s *session) after(l *link, req *request, d *route.Decision, out *outcome) {
+	if out.begun {
+		s.begin = ""
+	}
+	switch req.command {
+	case wire.ComStmtPrepare:
+		return
+	case wire.ComStmtExecute, wire.ComStmtFetch:
+		s.cursor(req, d, out)
+		if req.command == wire.ComStmtFetch {
+			return
+		}
+	}
+	text := req.lasting(s, d)
+	s.route.Apply(&req.st, text, d, &s.snap, route.Outcome{
+		Failed: out.failed, StatusKnown: out.statusKnown && !out.failed,
+		InTransaction: out.status.Has(wire.InTransaction), AutocommitOff: !out.status.Has(wire.Autocommit),
+		Position: out.position, StateChanged: out.stateChanged,
+	})
+	if out.statusKnown {
+		s.status = out.status
+	}
+	if out.failed {
+		s.lookAfter(l, req)
+		return
+	}
+	s.variables(l, req, text, s.serverName(d.Server))
+	s.bind(d.Server)
+	if req.st.Class == route.Set && containsFold(text, "session_track_") {
+		s.retrack(l)
+	}
+	if !s.route.Transaction.Open {
+		s.begin = ""
+	}
+}
+
+// cursor follows whether a statement has one open.
+func (s *session) cursor(req *request, d *route.Decision, out *outcome) {
+	open := out.status.Has(wire.CursorExists) && !out.status.Has(wire.LastRowSent) && !out.failed
+	s.setCursor(req.stmt, d.Server, open)
+}
+
+func (s *session) setCursor(st *statement, server int, open bool) {
+	if st.cursor >= 0 {
+		s.cursors--
+		st.cursor = -1
+	}
+	if open {
+		s.cursors++
+		st.cursor = server
+	}
+}
+
+// variables takes in user variables that were set to literals: every connection can be given them.
+// Those that are too many or too large stay where they are.
+func (s *session) variables(l *link, req *request, text, server string) {
+	if !req.st.Facts.Any(route.FactSetsVariable) || req.st.Facts.Any(route.FactAssigns) {
+		return
+	}
+	charset, _ := s.state.Value("character_set_client")
+	collation, _ := s.state.Value("collation_connection")
+	names, literals, ok := route.UserVariables(text, &s.route.Options, charset, collation)
+	state := s.state
+	for i := 0; ok && i < len(names); i++ {
+		if state = state.WithUserVariable(names[i], literals[i]); state == nil {
+			ok = false
+		}
+	}
+	if !ok {
+		s.route.Hold(route.HoldVariable, "", server)
+		return
+	}
+	s.state, l.state = state, state
+}
+
+// file passes a file of LOAD DATA LOCAL from the client to the server.
+func (s *session) file(l *link, out *outcome) bool {
+	if !s.flush(out) {
+		return false
+	}
+	shift := s.answer.Shift()
+	for {
+		payload, seq, err := s.client.ReadPacket()
+		if err != nil {
+			out.end = fmt.Errorf("in the middle of LOAD DATA LOCAL: %w", err)
+			return false
+		}
+		var head [wire.HeaderSize]byte
+		wire.PutHeader(head[:], len(payload), seq-shift)
+		s.packets = append(append(s.packets[:0], head[:]...), payload...)
+		if err := l.conn.Write(s.packets); err != nil {
+			out.broken = err
+			return false
+		}
+		if len(payload) == 0 {
+			return true
+		}
+	}
+}

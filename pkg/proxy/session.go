@@ -1,0 +1,238 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"io"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mysqlrw/mysqlrw/pkg/frontend"
+	"github.com/mysqlrw/mysqlrw/pkg/sessionstate"
+	"github.com/mysqlrw/mysqlrw/pkg/wire"
+	"github.com/mysqlrw/mysqlrw/route"
+)
+
+// session is one client. All of it belongs to the goroutine that serves the client, but for what
+// stands under mu and the atomics.
+type session struct {
+	p       *Proxy
+	on      *listener
+	cluster *cluster
+	id      uint32
+	client  *frontend.Conn
+	account *account
+	user    string
+	want    wire.Capability // what connections must be able to do for this client
+	ctx     context.Context // ends when the client is gone or the session is to be cut
+	cancel  context.CancelCauseFunc
+
+	route  route.Session
+	policy route.Policy
+	snap   route.Snapshot
+	state  *sessionstate.State
+	first  *sessionstate.State // what a reset goes back to, without its schema
+	status wire.Status         // as the client was told last
+	links  []held              // by server
+	last   int                 // the server of the statement before, or -1
+	tracks tracks              // what the client wants to be told of changes
+
+	begin     string // a BEGIN that no server has got yet
+	insertID  insertID
+	insertOn  *link  // on which insertID is, while it is not known here
+	insertAt  int    // its server
+	insertOK  uint64 // what the server's OK said, which LAST_INSERT_ID() mostly is
+	debt      *debt  // of insertOn
+	rowCount  int64  // what ROW_COUNT() gives
+	foundRows uint64 // what FOUND_ROWS() gives
+
+	statements map[uint32]*statement
+	lastID     uint32 // of statements
+	cursors    int    // how many of them have a cursor open
+	bound      string // the variable that pins the session to its connection
+	prepared   uint32 // the id that a client of MariaDB calls "last"
+
+	answer  wire.Converter
+	out     []byte // for the client
+	packets []byte // for the server
+	steps   []step // what of packets goes before the statement
+	shown   lastRoute
+
+	mu      sync.Mutex   // keeps a link from being released while it is killed
+	running *link        // that a statement runs on now
+	kill    killed       // what was asked for meanwhile
+	since   atomic.Int64 // when the running statement began, Unix nanoseconds; 0 if none runs
+	busy    atomic.Bool  // between a command and its answer
+	// drainable: it waits for a command and has nothing to lose.
+	drainable atomic.Bool
+	counted   string    // the user that sessions has counted it for
+	bounded   time.Time // when the read deadline was set
+}
+
+// held is what a session has of one server.
+type held struct {
+	h    *handle
+	have bool // it is the session's now; else it is in the pool, and can be had back if nobody took it
+	at   time.Time
+}
+
+// errEnd ends a session without a word to the client.
+var errEnd = errors.New("session ends")
+
+// serve talks to a client that has logged in, until it goes.
+func (s *session) serve() (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.p.log.Error("panic", "session", s.id, "user", s.user, "panic", r, "stack", string(debug.Stack()))
+			s.client.SetSeq(1)
+			_ = s.client.WriteError(1105, "HY000", "mysqlrw: internal error, see the proxy's log")
+			err = errEnd
+		}
+		s.leave()
+	}()
+	for {
+		s.idle()
+		payload, err := s.client.ReadCommand()
+		if err != nil {
+			if err := s.readFailed(err); err != nil {
+				return err
+			}
+			continue
+		}
+		s.busy.Store(true)
+		if s.p.draining.Load() {
+			_ = s.client.SetReadDeadline(time.Time{})
+			s.bounded = time.Time{}
+		}
+		s.move()
+		if err := s.command(payload); err != nil {
+			return err
+		}
+		s.busy.Store(false)
+	}
+}
+
+// idle prepares for the next command.
+func (s *session) idle() {
+	if cap(s.out) > maxKept {
+		s.out = nil
+	}
+	if cap(s.packets) > maxKept {
+		s.packets = nil
+	}
+	if d := s.p.conf.Load().IdleTimeout; d > 0 {
+		// Moving a deadline costs as much as a lock or two, and nobody counts an idle hour in moments.
+		if now := s.p.now(); now.Sub(s.bounded) > d/64 {
+			s.bounded = now
+			_ = s.client.SetReadDeadline(now.Add(d))
+		}
+	}
+	free := s.free()
+	s.drainable.Store(free)
+	if s.p.draining.Load() && free {
+		_ = s.client.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+// maxKept is the largest buffer for packets that is kept from one command to the next.
+const maxKept = 16 << 10
+
+// readFailed says why there is no further command. It is nil if there may be one.
+func (s *session) readFailed(err error) error {
+	var timeout interface{ Timeout() bool }
+	switch {
+	case errors.Is(err, io.EOF):
+		return errEnd
+	case errors.As(err, &timeout) && timeout.Timeout():
+		if s.ctx.Err() == nil && s.p.draining.Load() && !s.free() {
+			_ = s.client.SetReadDeadline(time.Time{})
+			return nil
+		}
+		s.client.SetSeq(0)
+		_ = s.client.SetDeadline(time.Now().Add(time.Second))
+		if s.p.draining.Load() || s.ctx.Err() != nil {
+			_ = s.client.WriteError(1053, "08S01", "Server shutdown in progress")
+			return errEnd
+		}
+		_ = s.client.WriteError(4031, "HY000", "The client was disconnected by the server because of inactivity. "+
+			"See timeouts.idle-timeout of mysqlrw for configuring this behavior.")
+		return errors.New("client was idle for too long")
+	}
+	return err
+}
+
+// free tells whether the session can end without loss: it is in no transaction and holds nothing.
+func (s *session) free() bool {
+	if s.route.Transaction.Open || s.begin != "" || s.route.Held() {
+		return false
+	}
+	for i := range s.links {
+		if s.links[i].have {
+			return false
+		}
+	}
+	return true
+}
+
+// leave gives back what the session has.
+func (s *session) leave() {
+	s.dropLinks()
+	s.closeStatements()
+	s.cluster.leave(s.p)
+	s.cancel(errEnd)
+}
+
+// dropLinks gives every connection to the pool, for anybody.
+func (s *session) dropLinks() {
+	for i := range s.links {
+		h := s.links[i].h
+		if h == nil {
+			continue
+		}
+		if s.links[i].have || s.reclaim(i) {
+			s.giveBack(i, h)
+		}
+		s.links[i] = held{}
+	}
+	s.insertOn, s.last = nil, -1
+}
+
+// giveBack makes a connection one that anybody may have, or closes it.
+func (s *session) giveBack(i int, h *handle) {
+	l := h.Member
+	l.insertID.owed = nil
+	pool := s.cluster.servers[i].dialing.pool
+	switch {
+	case l.conn.Err() != nil || l.spoiled:
+		pool.Discard(h)
+		return
+	case l.dirty || s.needs(i) || l.conn.Status().Has(wire.InTransaction):
+		ctx, cancel := context.WithTimeout(context.Background(), resetTimeout)
+		defer cancel()
+		if l.reset(ctx) != nil {
+			pool.Discard(h)
+			return
+		}
+	}
+	pool.Release(h, 0, l.state, s.p.now())
+}
+
+// resetTimeout bounds the reset of a connection whose session has ended. One that takes longer is
+// closed, which has the same effect.
+const resetTimeout = time.Second
+
+// move goes over to the list of servers that a reload has brought, as soon as nothing ties the
+// session to the old one.
+func (s *session) move() {
+	next := s.p.cluster.Load()
+	if s.cluster == next || !s.free() {
+		return
+	}
+	s.dropLinks()
+	s.cluster.leave(s.p)
+	next.users.Add(1)
+	s.cluster, s.links, s.snap = next, make([]held, len(next.servers)), route.Snapshot{}
+	s.policy = s.on.conf().Policy
+}

@@ -1,0 +1,135 @@
+package proxy
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/mysqlrw/mysqlrw/route"
+)
+
+// lastRoute is where the statement before went, for SHOW MYSQLRW ROUTE.
+type lastRoute struct {
+	d      route.Decision
+	server int // -1 if none ran it
+	known  bool
+}
+
+// note keeps a decision. A SHOW MYSQLRW is none that anybody wants to see.
+func (s *session) note(req *request, d *route.Decision, server int) {
+	if req.st.Reason == route.AsksProxy && req.st.Class == route.Show {
+		return
+	}
+	s.shown = lastRoute{d: *d, server: server, known: true}
+}
+
+// showOwn answers SHOW MYSQLRW ROUTE, SESSION, SERVERS or TOKEN.
+func (s *session) showOwn(text string) error {
+	words := strings.Fields(strings.TrimRight(text, "; \t\r\n"))
+	what := strings.ToLower(words[len(words)-1])
+	switch what {
+	case "route":
+		return s.showRoute()
+	case "session":
+		return s.showSession()
+	case "servers":
+		return s.showServers()
+	case "token":
+		return s.result([]resultColumn{{name: "token"}}, [][]string{{s.route.Token.String()}})
+	}
+	return s.fail(1064, "42000", "mysqlrw: SHOW MYSQLRW knows ROUTE, SESSION, SERVERS and TOKEN")
+}
+
+func (s *session) serverName(i int) string {
+	if i < 0 || i >= len(s.cluster.servers) {
+		return ""
+	}
+	return s.cluster.servers[i].Name
+}
+
+func (s *session) showRoute() error {
+	columns := []resultColumn{{name: "server"}, {name: "class"}, {name: "target"}, {name: "level"}, {name: "reason"}, {name: "explanation"}}
+	if !s.shown.known {
+		return s.result(columns, nil)
+	}
+	d := &s.shown.d
+	var reasons, texts []string
+	for _, r := range d.Reasons() {
+		reasons, texts = append(reasons, r.String()), append(texts, r.Explanation())
+	}
+	level := ""
+	if d.Target == route.ToReplica {
+		level = d.Level.String()
+	}
+	return s.result(columns, [][]string{{
+		s.serverName(s.shown.server), d.Class.String(), d.Target.String(), level, strings.Join(reasons, ","), strings.Join(texts, "; "),
+	}})
+}
+
+func (s *session) showSession() error {
+	columns := []resultColumn{{name: "name"}, {name: "value"}, {name: "server"}, {name: "until"}}
+	rows := [][]string{
+		{"id", strconv.FormatUint(uint64(s.id), 10), "", ""},
+		{"user", s.user, "", ""},
+		{"schema", s.state.Schema(), "", ""},
+		{"consistency", s.level().String(), "", ""},
+		{"prepared-statements", strconv.Itoa(len(s.statements)), "", ""},
+	}
+	if t := &s.route.Transaction; t.Open {
+		kind := "read-write"
+		if t.ReadOnly {
+			kind = "read-only"
+		}
+		rows = append(rows, []string{"transaction", kind, t.Server, "COMMIT or ROLLBACK"})
+	}
+	for _, h := range s.route.Holds() {
+		rows = append(rows, []string{"hold", strings.TrimSpace(h.Kind.String() + " " + h.Name), h.Server, h.Kind.Until()})
+	}
+	for i := range s.links {
+		if one := &s.links[i]; one.h != nil {
+			how := "left in the pool"
+			if one.have {
+				how = "kept"
+			}
+			rows = append(rows, []string{"connection", how, s.serverName(i), ""})
+		}
+	}
+	return s.result(columns, rows)
+}
+
+func (s *session) level() route.Level {
+	if s.route.HasLevel {
+		return s.route.Level
+	}
+	return s.policy.Level
+}
+
+func (s *session) showServers() error {
+	columns := []resultColumn{
+		{name: "server"},
+		{name: "role"},
+		{name: "state"},
+		{name: "lag"},
+		{name: "weight"},
+		{name: "active"},
+		{name: "connections"},
+		{name: "idle"},
+		{name: "why"},
+		{name: "position"},
+	}
+	s.cluster.fill(&s.snap, s.p.now())
+	rows := make([][]string, 0, len(s.snap.Servers))
+	for i := range s.snap.Servers {
+		one := &s.snap.Servers[i]
+		lag := ""
+		if one.LagKnown {
+			lag = fmt.Sprintf("%.3fs", one.Lag.Seconds())
+		}
+		stats := s.cluster.servers[i].dialing.pool.Stats()
+		rows = append(rows, []string{
+			one.Name, one.Role.String(), one.State.String(), lag, strconv.Itoa(one.Weight), strconv.Itoa(one.Active),
+			strconv.Itoa(stats.Open), strconv.Itoa(stats.Idle), one.Why, one.Position.String(),
+		})
+	}
+	return s.result(columns, rows)
+}
