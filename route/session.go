@@ -94,7 +94,9 @@ func (s *Session) Holds() []Held {
 
 // Hold ties the session to a server for a reason that the caller found and the text does not tell:
 // the server's own word about a variable, for one. A kind of Pins pins it. Release ends it.
-func (s *Session) Hold(kind Holds, name, server string) { s.add(hold{kind: kind, name: name, server: server}) }
+func (s *Session) Hold(kind Holds, name, server string) {
+	s.add(hold{kind: kind, name: name, server: server})
+}
 
 // Release ends what Hold with the same kind and name began.
 func (s *Session) Release(kind Holds, name string) {

@@ -3,6 +3,7 @@ package route
 import (
 	"context"
 	"database/sql"
+	"flag"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -13,6 +14,8 @@ import (
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox/sandboxtest"
 	"github.com/mysqlrw/mysqlrw/pkg/sqltoken"
 )
+
+var userVariableSeed = flag.Uint64("route.uservariables.seed", 0, "seed of the random strings, 0 for a new one")
 
 // TestUserVariablesServer sets variables in sessions of every kind, and by the literals that are
 // returned in another: the variables are the same to the last bit.
@@ -29,9 +32,12 @@ func TestUserVariablesServer(t *testing.T) {
 			defer func() { _ = conn.Close() }()
 			u.conns[i] = conn
 		}
-		seed := rand.Uint64()
-		t.Logf("seed %d", seed)
-		r := rand.New(rand.NewPCG(seed, 0))
+		first := *userVariableSeed
+		if first == 0 {
+			first = rand.Uint64()
+		}
+		t.Logf("repeat with -route.uservariables.seed=%d", first)
+		r := rand.New(rand.NewPCG(first, 0))
 		literals := []string{"1", "-1.50", "1e3", "+18446744073709551615", "0x4142", "b'0101'", "X'c3a9'", "TRUE", "NULL", "''"}
 		for range 300 {
 			literals = append(literals, randomString(r))

@@ -165,6 +165,7 @@ func (s *session) prelude(l *link, req *request) (sure bool, err error) {
 		start := len(s.packets)
 		s.packets, _ = wire.Finish(m.Append(wire.Reserve(s.packets)), start, 0)
 	}
+	l.noisy = l.noisy || len(l.unwanted) > 0
 	l.unwanted = l.unwanted[:0]
 	sure = true
 	if l.state != s.state {

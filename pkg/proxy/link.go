@@ -23,7 +23,10 @@ type link struct {
 	// dirty: something is left on it that no state names, and that a reset ends. spoiled: not even
 	// that does.
 	dirty, spoiled bool
-	ownGTIDs       bool // it reports the client's own GTIDs, since the client asked for them
+	// noisy: a statement was prepared or closed on it, which the next answer reports as a change of
+	// the session's state.
+	noisy    bool
+	ownGTIDs bool // it reports the client's own GTIDs, since the client asked for them
 	// prepared are the statements that it has, by what they were prepared from.
 	prepared map[*preparedText]*preparedOn
 	uses     uint64   // counts uses of prepared statements, to drop those used longest ago
@@ -96,7 +99,7 @@ func (l *link) wasReset(ctx context.Context, schema string) error {
 
 // tell tells the server again what to report, and no more.
 func (l *link) tell(ctx context.Context) bool {
-	_, err := l.conn.Exec(ctx, l.catalog.Setup())
+	_, err := l.conn.Exec(ctx, l.catalog.Watch())
 	l.ownGTIDs = false
 	return err == nil
 }

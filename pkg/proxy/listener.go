@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -11,8 +12,8 @@ import (
 
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/frontend"
-	"github.com/mysqlrw/mysqlrw/pkg/sessionstate"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
+	"github.com/mysqlrw/mysqlrw/route"
 )
 
 // listener is one address for clients.
@@ -270,21 +271,92 @@ func (s *session) admit(login *frontend.Login) error {
 		}
 		cat = s.cluster.catalog()
 	}
-	s.first = s.login(cat, login.Charset)
+	s.first = cat.New(login.Charset)
 	s.restart(s.first)
 	s.p.sessions.add(s)
-	if login.HasDatabase && login.Database != "" && !s.account.hasSchema(login.Database) {
-		return s.initDB(append([]byte{byte(wire.ComInitDB)}, login.Database...))
-	}
-	if login.HasDatabase {
-		s.restart(s.first.WithSchema(login.Database))
+	if login.HasDatabase && login.Database != "" {
+		if err := s.selectFirst(login.Database); err != nil {
+			return err
+		}
 	}
 	return s.ok()
 }
 
-// login returns the state after a login with a collation.
-func (s *session) login(cat *sessionstate.Catalog, collation uint16) *sessionstate.State {
-	return cat.New(collation)
+// selectFirst selects the schema of a login. One that the account was seen to have is not asked for
+// again: a client that comes and goes costs no round trip. If it is gone, the first statement says so.
+func (s *session) selectFirst(schema string) error {
+	if s.account.hasSchema(schema) {
+		s.restart(s.first.WithSchema(schema))
+		return nil
+	}
+	s.cluster.fill(&s.snap, s.p.now())
+	i := s.choose(&request{}, &route.Decision{Server: -1, Target: route.ToAll})
+	if i < 0 {
+		err := errors.New("no server can be reached")
+		_ = s.fail(1105, "HY000", "mysqlrw: "+err.Error())
+		return err
+	}
+	name, err := s.askSchema(i, schema)
+	if err != nil {
+		var refused *wire.ServerError
+		if errors.As(err, &refused) {
+			_ = s.fail(refused.Code, refused.State, refused.Message)
+		} else {
+			_ = s.fail(1105, "HY000", "mysqlrw: "+plain(err))
+		}
+		return err
+	}
+	if name == schema {
+		s.account.noteSchema(schema, true)
+	}
+	s.restart(s.first.WithSchema(name))
+	return nil
+}
+
+// askSchema selects a schema on a server and returns its name in UTF-8.
+func (s *session) askSchema(i int, schema string) (string, error) {
+	l, err := s.acquire(i)
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		l.dirty = true
+		s.giveBack(i, s.links[i].h)
+		s.links[i] = held{}
+	}()
+	diff, err := s.align(l)
+	if err != nil {
+		return "", err
+	}
+	for _, set := range [...]string{diff.First, diff.Set} {
+		if set == "" {
+			continue
+		}
+		if _, err := l.conn.Exec(s.ctx, set); err != nil {
+			return "", err
+		}
+	}
+	if err := l.conn.InitDB(s.ctx, schema); err != nil {
+		return "", err
+	}
+	if isASCII(schema) {
+		return schema, nil
+	}
+	r, err := l.conn.Query(s.ctx, "SELECT HEX(CONVERT(DATABASE() USING utf8mb4))")
+	if err != nil {
+		return "", err
+	}
+	name, err := hex.DecodeString(first(r))
+	return string(name), err
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
 }
 
 // refusesOpen gives the error that a server would give a client without TLS whose account needs it:

@@ -136,10 +136,19 @@ func (p *Proxy) Run() {
 	}
 }
 
-// Ready returns when there is a primary, or ctx ends.
+// Ready returns when there is a primary, or ctx ends. A reload in between changes nothing about that.
 func (p *Proxy) Ready(ctx context.Context) error {
-	return p.cluster.Load().monitor.Wait(ctx, func(s *route.Snapshot) bool { return s.Primary() >= 0 })
+	for {
+		c := p.cluster.Load()
+		err := c.monitor.Wait(ctx, func(s *route.Snapshot) bool { return s.Primary() >= 0 || p.cluster.Load() != c })
+		if err != nil || p.cluster.Load() == c {
+			return err
+		}
+	}
 }
+
+// Snapshot returns what the monitor knows of the servers, to be shown and not changed.
+func (p *Proxy) Snapshot() *route.Snapshot { return p.cluster.Load().monitor.Snapshot() }
 
 // Shutdown stops accepting and ends every session as soon as it is in no transaction and holds
 // nothing. When all have ended, or ctx has, the rest is cut.

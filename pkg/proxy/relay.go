@@ -15,7 +15,6 @@ import (
 // flushAt is how much of an answer is collected before it is written, when more is there already.
 const flushAt = 32 << 10
 
-
 // relay passes the answer of the server to the client, and learns from it.
 func (s *session) relay(l *link, req *request, d *route.Decision, epoch topology.Epoch, out *outcome) {
 	s.out = s.out[:0]
@@ -52,6 +51,7 @@ func (s *session) relay(l *link, req *request, d *route.Decision, epoch topology
 		case wire.StepHead:
 			if req.command == wire.ComStmtPrepare {
 				s.preparedOn(l, req, a.Prepared(), s.out[start:])
+				l.noisy = true
 			}
 		case wire.StepFile:
 			l.conn.Advance(n)
@@ -152,7 +152,8 @@ func (s *session) track(l *link, d *route.Decision, block []byte, epoch topology
 		case wire.TrackSchema, wire.TrackCharacteristics:
 			changed = true
 		case wire.TrackStateChange:
-			out.stateChanged = true
+			out.stateChanged = !l.noisy
+			l.noisy = false
 		case wire.TrackTransaction:
 			if text, err := t.Text(); err == nil && bytes.IndexByte(text, 'W') >= 0 {
 				out.wrote = true
@@ -288,6 +289,9 @@ func (s *session) after(l *link, req *request, d *route.Decision, out *outcome) 
 		if req.command == wire.ComStmtFetch {
 			return
 		}
+	}
+	if req.command == wire.ComStmtExecute && req.st.Target == route.ToReplica {
+		out.stateChanged = false // servers prepare anew for themselves, and call that a change
 	}
 	text := req.lasting(s, d)
 	s.route.Apply(&req.st, text, d, &s.snap, route.Outcome{

@@ -243,6 +243,7 @@ func (s *session) prepareFirst(l *link, req *request, d *route.Decision, out *ou
 	}
 	if err == nil && !out.failed {
 		l.keep(req.stmt.text, id)
+		l.noisy = true
 		s.packets, s.steps = s.packets[:0], s.steps[:0]
 		return true
 	}

@@ -30,6 +30,7 @@ type Catalog struct {
 	login      []setting // of a client whose collation the server does not take
 	mine       string    // the collation that a login with an unknown id has: the global one
 	setup      string
+	watch      string
 
 	mu     sync.Mutex
 	states map[uint64]*State
@@ -224,14 +225,14 @@ func (c *Catalog) finish() error {
 	if n := c.names; n.client == nil || n.results == nil || n.collation == nil {
 		return errors.New("there is no variable for the character set")
 	}
-	c.setup = "SET session_track_system_variables='" + strings.Join(list, ",")
+	c.watch = "SET session_track_system_variables='" + strings.Join(list, ",")
+	gtids := ", session_track_gtids='ALL_GTIDS'"
 	if c.server.Flavor == flavor.MariaDB {
-		c.setup += ",last_gtid'"
-	} else {
-		c.setup += "', session_track_gtids='ALL_GTIDS'"
+		c.watch += ",last_gtid"
+		gtids = ""
 	}
-	c.setup += ", session_track_schema=ON, session_track_state_change=ON, session_track_transaction_info='CHARACTERISTICS'" +
-		", character_set_client=@@character_set_client, character_set_results=@@character_set_results" +
+	c.watch += "', session_track_schema=ON, session_track_state_change=ON, session_track_transaction_info='CHARACTERISTICS'"
+	c.setup = c.watch + gtids + ", character_set_client=@@character_set_client, character_set_results=@@character_set_results" +
 		", collation_connection=@@collation_connection"
 	return nil
 }
@@ -244,6 +245,10 @@ func (c *Catalog) finish() error {
 // names, and not '*', with which MySQL reports statement_id on every answer. An unknown name in it
 // is a warning on MySQL and an error on MariaDB.
 func (c *Catalog) Setup() string { return c.setup }
+
+// Watch returns the part of Setup that can also be run in a transaction, where MySQL does not let
+// session_track_gtids be set: for a connection whose client has changed what is reported.
+func (c *Catalog) Watch() string { return c.watch }
 
 // loadCollations reads ids. MariaDB since 10.10 has collations of one name for several character
 // sets, which SHOW COLLATION shows without their ids.

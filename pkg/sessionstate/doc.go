@@ -16,7 +16,7 @@
 //   - User variables: State.WithUserVariable.
 //   - What init_connect did: Catalog.Look.
 //   - That a client has changed session_track_system_variables itself, as MariaDB Connector/J does at
-//     each login: behind every SET whose text has session_track_ in it, Catalog.Setup is to be run.
+//     each login: behind every SET whose text has session_track_ in it, Catalog.Watch is to be run.
 //   - A write outside of a transaction: the W of a transaction's state is reported only while one is
 //     open. A GTID (MySQL) or last_gtid (MariaDB) tracker tells of it.
 //

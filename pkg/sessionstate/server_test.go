@@ -63,6 +63,9 @@ func (s *server) load(t *testing.T) {
 	if s.catalog, err = sessionstate.Load(t.Context(), query(c), c.Server()); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := c.Exec(t.Context(), s.catalog.Setup()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func query(c *backend.Conn) sessionstate.Query {

@@ -327,8 +327,11 @@ func TestLoad(t *testing.T) {
 	}
 	c := load(t, old, "5.7.10")
 	if got, want := c.Setup(), "SET session_track_system_variables='character_set_client,character_set_results,"+
-		"collation_connection,sort_buffer_size,sql_mode,tx_isolation,tx_read_only', session_track_gtids='ALL_GTIDS', "; !strings.HasPrefix(got, want) {
+		"collation_connection,sort_buffer_size,sql_mode,tx_isolation,tx_read_only', session_track_schema=ON, "; !strings.HasPrefix(got, want) {
 		t.Errorf("setup is\n%s", got)
+	}
+	if set := "session_track_gtids='ALL_GTIDS'"; !strings.Contains(c.Setup(), set) || strings.Contains(c.Watch(), set) {
+		t.Errorf("GTIDs are to be in\n%s\nand not in\n%s", c.Setup(), c.Watch())
 	}
 	s := c.New(45).Track(block("sort_buffer_size=7", "tx_isolation=SERIALIZABLE", "~SET TRANSACTION READ ONLY;"))
 	if got, want := s.Diff(c.New(45)).Set, "SET sort_buffer_size=7,tx_isolation='SERIALIZABLE',@@tx_read_only='ON'"; got != want {
