@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/mysqlrw/mysqlrw/pkg/backend"
-	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/pool"
 	"github.com/mysqlrw/mysqlrw/pkg/sessionstate"
 	"github.com/mysqlrw/mysqlrw/pkg/topology"
@@ -46,8 +45,8 @@ type dialing struct {
 	p       *Proxy
 	pool    *pool.Pool[key, *link]
 	buffers backend.Buffers
-	version atomic.Pointer[flavor.Server]
 
+	loading sync.Mutex // of the catalog: one connection asks, the others wait for it
 	mu      sync.Mutex
 	catalog *sessionstate.Catalog
 	of      string              // the version that the catalog is of
@@ -138,7 +137,8 @@ func (d *dialing) open(ctx context.Context, k key) (*link, error) {
 // catalogFor returns what the server knows, which the first connection to each version asks.
 func (d *dialing) catalogFor(ctx context.Context, conn *backend.Conn) (*sessionstate.Catalog, error) {
 	v := conn.Server()
-	d.version.Store(&v)
+	d.loading.Lock()
+	defer d.loading.Unlock()
 	d.mu.Lock()
 	c, of := d.catalog, d.of
 	d.mu.Unlock()

@@ -31,13 +31,16 @@ type Options struct {
 	LoginTimeout   time.Duration // of a client; 0 is no bound
 	IdleTimeout    time.Duration // of a client; 0 is no bound
 	PrimaryWait    time.Duration // for how long a write waits for a primary
-	QueueTimeout   time.Duration // for how long a statement waits for a connection; 0 is a minute
+	// AcquireTimeout is how long a statement waits for a connection; 0 is DefaultAcquireTimeout.
+	AcquireTimeout time.Duration
 
 	MaxConnections        int // clients; 0 is no limit
 	MaxConnectionsPerUser int // 0 is no limit
 	MaxPacket             int // bytes of a command; 0 is 1 GB, as the servers' own limit
-	// QueueLength is how many statements may wait for a server with MaxConcurrent; 0 is no limit.
-	QueueLength int
+	// QueueLength is how many statements may wait for a server with MaxConcurrent, and QueueTimeout for
+	// how long; 0 is no limit of its own.
+	QueueLength  int
+	QueueTimeout time.Duration
 
 	// Log is told what an operator needs to know, a line an event. Nil drops it.
 	Log *slog.Logger
@@ -103,14 +106,21 @@ func (o *Options) check() error {
 	return nil
 }
 
-// DefaultQueueTimeout is Options.QueueTimeout when that is 0.
-const DefaultQueueTimeout = time.Minute
+// DefaultAcquireTimeout is Options.AcquireTimeout when that is 0.
+const DefaultAcquireTimeout = 30 * time.Second
+
+func (o *Options) acquireTimeout() time.Duration {
+	if o.AcquireTimeout > 0 {
+		return o.AcquireTimeout
+	}
+	return DefaultAcquireTimeout
+}
 
 func (o *Options) queueTimeout() time.Duration {
 	if o.QueueTimeout > 0 {
 		return o.QueueTimeout
 	}
-	return DefaultQueueTimeout
+	return o.acquireTimeout()
 }
 
 func (o *Options) maxPacket() int {

@@ -20,7 +20,7 @@ func (s *session) try(req *request, d *route.Decision) (again bool, err error) {
 	i := d.Server
 	srv := s.cluster.servers[i]
 	if err := s.enter(srv); err != nil {
-		return false, s.unavailable(i, err)
+		return false, s.unavailable(i, s.p.conf.Load().queueTimeout(), err)
 	}
 	defer srv.gate.leave()
 	asksPrevious := req.st.Facts.Any(route.FactPrevious) || req.st.Class == route.Diagnostics
@@ -91,7 +91,7 @@ func (s *session) acquire(i int) (*link, error) {
 		}
 	}
 	d := s.cluster.servers[i].dialing
-	ctx, cancel := context.WithTimeout(s.ctx, s.p.conf.Load().queueTimeout())
+	ctx, cancel := context.WithTimeout(s.ctx, s.p.conf.Load().acquireTimeout())
 	defer cancel()
 	k := key{account: s.account, want: s.want}
 	h, _, err := d.pool.Acquire(ctx, k, s, s.state)
@@ -180,19 +180,19 @@ func (s *session) acquireFailed(req *request, d *route.Decision, err error) (aga
 		}
 		return false, nil
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, pool.ErrClosed):
-		return false, s.unavailable(d.Server, err)
+		return false, s.unavailable(d.Server, s.p.conf.Load().acquireTimeout(), err)
 	}
 	return s.gone(req, d, err)
 }
 
 // unavailable tells the client that a server has no room for its statement.
-func (s *session) unavailable(i int, err error) error {
+func (s *session) unavailable(i int, limit time.Duration, err error) error {
 	if s.ctx.Err() != nil {
 		return s.cut()
 	}
 	name := s.cluster.servers[i].Name
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("waited %v", s.p.conf.Load().queueTimeout())
+		err = fmt.Errorf("waited %v", limit)
 	}
 	return s.fail(1040, "08004", fmt.Sprintf("mysqlrw: too many connections or statements on %s: %v", name, err))
 }
