@@ -162,6 +162,16 @@ func (s *Session) Setting(name, value string) error {
 	return nil
 }
 
+// Follow tells the session how the server reads the next text: its sql_mode and character_set_client,
+// as it reports them. They count over what was read from the texts of SET.
+func (s *Session) Follow(mode, charset string) {
+	c, known := sqltoken.ParseCharset(charset)
+	s.unreadable = !s.Options.SetMode(mode) || !known
+	if known {
+		s.Options.Charset = c
+	}
+}
+
 func (s *Session) duration(name, value string, to *time.Duration, has *bool) error {
 	d, err := time.ParseDuration(value)
 	if n, bad := strconv.ParseFloat(value, 64); bad == nil && n >= 0 && n < 1e9 { // seconds

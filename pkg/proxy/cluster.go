@@ -46,12 +46,16 @@ type dialing struct {
 	pool    *pool.Pool[key, *link]
 	buffers backend.Buffers
 
-	loading sync.Mutex // of the catalog: one connection asks, the others wait for it
-	mu      sync.Mutex
-	catalog *sessionstate.Catalog
-	of      string              // the version that the catalog is of
-	proven  map[stateProof]bool // states that were set without an error
-	links   map[*link]struct{}  // all that are open, to cut them
+	// generation counts the changes of the server's global variables that went through here.
+	generation atomic.Uint64
+
+	loading  sync.Mutex // of the catalog: one connection asks, the others wait for it
+	mu       sync.Mutex
+	catalog  *sessionstate.Catalog
+	of       string // the version that the catalog is of
+	defaults defaults
+	proven   map[stateProof]bool // states that were set without an error
+	links    map[*link]struct{}  // all that are open, to cut them
 }
 
 // key is what connections of one kind have in common.
@@ -149,8 +153,12 @@ func (d *dialing) catalogFor(ctx context.Context, conn *backend.Conn) (*sessions
 	if err != nil {
 		return nil, err
 	}
+	standard, err := askDefaults(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
 	d.mu.Lock()
-	d.catalog, d.of = c, v.Text
+	d.catalog, d.of, d.defaults = c, v.Text, standard
 	d.mu.Unlock()
 	return c, nil
 }
@@ -194,25 +202,52 @@ func (c *catalogs) load(ctx context.Context, conn *backend.Conn) (*sessionstate.
 	return fresh, nil
 }
 
-// catalog returns a catalog, that of the primary if it is known.
-func (c *cluster) catalog() *sessionstate.Catalog {
+// defaults are what a session begins with that no tracker tells.
+type defaults struct {
+	mode          string // sql_mode
+	autocommitOff bool
+	readCommitted bool // the isolation level
+}
+
+func askDefaults(ctx context.Context, conn *backend.Conn) (defaults, error) {
+	r, err := conn.Query(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('sql_mode', 'autocommit', 'transaction_isolation', 'tx_isolation')")
+	if err != nil {
+		return defaults{}, err
+	}
+	var d defaults
+	for _, row := range r.Rows {
+		switch value := string(row[1]); string(row[0]) {
+		case "sql_mode":
+			d.mode = value
+		case "autocommit":
+			d.autocommitOff = value == "OFF"
+		default:
+			d.readCommitted = value == "READ-COMMITTED"
+		}
+	}
+	return d, nil
+}
+
+// catalog returns a catalog and what sessions begin with, those of the primary if they are known.
+// There is none before the first connection.
+func (c *cluster) catalog() (*sessionstate.Catalog, defaults) {
 	if i := c.monitor.Snapshot().Primary(); i >= 0 {
-		if cat := c.servers[i].dialing.have(); cat != nil {
-			return cat
+		if cat, d := c.servers[i].dialing.have(); cat != nil {
+			return cat, d
 		}
 	}
 	for _, s := range c.servers {
-		if cat := s.dialing.have(); cat != nil {
-			return cat
+		if cat, d := s.dialing.have(); cat != nil {
+			return cat, d
 		}
 	}
-	return nil
+	return nil, defaults{}
 }
 
-func (d *dialing) have() *sessionstate.Catalog {
+func (d *dialing) have() (*sessionstate.Catalog, defaults) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.catalog
+	return d.catalog, d.defaults
 }
 
 // newCluster makes a cluster, with the connections of old that stay the same. It asks nobody yet.
@@ -283,6 +318,16 @@ func (c *cluster) leave(p *Proxy) {
 func (c *cluster) has(d *dialing) bool {
 	for _, s := range c.servers {
 		if s.dialing == d {
+			return true
+		}
+	}
+	return false
+}
+
+// canChange tells whether another server than this one may become the primary.
+func (c *cluster) canChange(primary int) bool {
+	for i, s := range c.servers {
+		if i != primary && s.Role != topology.FixedReplica {
 			return true
 		}
 	}

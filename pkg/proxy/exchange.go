@@ -20,10 +20,12 @@ type outcome struct {
 	begun  bool  // a BEGIN went in front
 	began  bool  // the client has a part of the answer
 
-	elsewhere bool   // the server did nothing, and another one can do it
-	behind    bool   // the server does not have the session's schema, or refused its state
-	failed    bool   // the server's last word is an error
-	code      uint16 // its number
+	elsewhere bool             // the server did nothing, and another one can do it
+	behind    bool             // the server lacks something that the primary may have, or refused the state
+	anew      bool             // the same once more
+	failed    bool             // the server's last word is an error
+	code      uint16           // its number
+	said      wire.ServerError // with elsewhere
 
 	affected     uint64
 	warnings     uint16
@@ -185,7 +187,7 @@ func (s *session) prelude(l *link, req *request) (sure bool, err error) {
 		sure = diff.Schema == "" && (diff.Set == "" || l.from.sure(s.account, s.state))
 		l.state = s.state
 	}
-	if s.tracks.gtids != l.ownGTIDs && l.catalog.Server().Flavor == flavor.MySQL {
+	if s.tracks.gtids != l.ownGTIDs && !l.conn.Status().Has(wire.InTransaction) && l.catalog.Server().Flavor == flavor.MySQL {
 		set := "SET session_track_gtids=ALL_GTIDS"
 		if s.tracks.gtids {
 			set = "SET session_track_gtids=OWN_GTID"

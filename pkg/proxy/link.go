@@ -19,7 +19,9 @@ type link struct {
 	account *account
 	catalog *sessionstate.Catalog
 
-	state *sessionstate.State // what the connection's session is in
+	// generation is that of the server's global variables, which a session begins with.
+	generation uint64
+	state      *sessionstate.State // what the connection's session is in
 	// dirty: something is left on it that no state names, and that a reset ends. spoiled: not even
 	// that does.
 	dirty, spoiled bool
@@ -85,12 +87,13 @@ func (l *link) reset(ctx context.Context) error {
 // wasReset notes what a reset or login did, and tells the server what to report. schema is the one
 // that is selected.
 func (l *link) wasReset(ctx context.Context, schema string) error {
+	generation := l.from.generation.Load()
 	ok, err := l.conn.Exec(ctx, l.catalog.Setup())
 	if err != nil {
 		return err
 	}
 	l.state = l.catalog.New(0).Track(ok.Trackers).WithSchema(schema)
-	l.dirty, l.ownGTIDs = false, false
+	l.dirty, l.ownGTIDs, l.generation = false, false, generation
 	clear(l.prepared)
 	l.unwanted = l.unwanted[:0]
 	l.insertID = insertID{known: true}

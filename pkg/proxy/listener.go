@@ -12,6 +12,7 @@ import (
 
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/frontend"
+	"github.com/mysqlrw/mysqlrw/pkg/sqltoken"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 	"github.com/mysqlrw/mysqlrw/route"
 )
@@ -101,6 +102,23 @@ func (c *cluster) version() flavor.Server {
 		}
 	}
 	return flavor.Server{}
+}
+
+// versions returns the oldest and the newest version of the servers, as 90704: texts have comments
+// that only some of them read.
+func (c *cluster) versions() (oldest, newest int) {
+	for i := range c.servers {
+		v := c.monitor.Server(i).Version
+		n := v.Major*10000 + v.Minor*100 + v.Patch
+		if n == 0 {
+			return 0, 0 // one that was not reached yet may be any
+		}
+		if oldest == 0 || n < oldest {
+			oldest = n
+		}
+		newest = max(newest, n)
+	}
+	return oldest, newest
 }
 
 // tooManyClients says why a further client is not taken in.
@@ -263,13 +281,19 @@ func (s *session) admit(login *frontend.Login) error {
 		_ = s.fail(1226, "42000", message)
 		return errors.New(message)
 	}
-	cat := s.cluster.catalog()
+	cat, standard := s.cluster.catalog()
 	if cat == nil {
 		if err := s.prove(s.ctx, s.account, login); err != nil {
 			_ = s.fail(1105, "HY000", "mysqlrw: "+plain(err))
 			return err
 		}
-		cat = s.cluster.catalog()
+		cat, standard = s.cluster.catalog()
+	}
+	s.defaults = standard
+	oldest, newest := s.cluster.versions()
+	s.route.Options = route.Options{
+		Options:     sqltoken.Options{Flavor: cat.Server().Flavor, Oldest: oldest, Newest: newest},
+		IgnoreSpace: s.client.Capabilities().Has(wire.IgnoreSpace), SystemSchemasOnReplicas: s.policy.SystemSchemasOnReplicas,
 	}
 	s.first = cat.New(login.Charset)
 	s.restart(s.first)

@@ -15,8 +15,6 @@ func (s *session) answerItself(req *request, d *route.Decision) error {
 	s.note(req, d, -1)
 	text := strings.Clone(req.text)
 	switch req.st.Class {
-	case route.Empty:
-		return s.fail(1065, "42000", "Query was empty")
 	case route.Admin:
 		return s.killStatement(text)
 	case route.Show:
@@ -62,10 +60,21 @@ func (s *session) onPrimaryText(text string) error {
 // resetConnection makes the session as it was after the login. The schema stays, and so does the
 // position that reads must not be older than: a pool that resets its connections relies on it.
 func (s *session) resetConnection() error {
-	s.dropLinks()
+	s.spendLinks()
 	s.route.Reset(true)
 	s.restart(s.first.WithSchema(s.state.Schema()))
 	return s.ok()
+}
+
+// spendLinks gives every connection back, and has it reset: the new session begins with the global
+// variables of now.
+func (s *session) spendLinks() {
+	for i := range s.links {
+		if one := &s.links[i]; one.h != nil && (one.have || s.reclaim(i)) {
+			one.h.Member.dirty = true
+		}
+	}
+	s.dropLinks()
 }
 
 // restart begins the session anew in a state.
@@ -77,16 +86,16 @@ func (s *session) restart(state *sessionstate.State) {
 	s.rowCount, s.foundRows = 0, 0
 	s.tracks.reset()
 	s.status = wire.Autocommit
-	if v, ok := state.Value("autocommit"); ok && (v == "OFF" || v == "0") {
-		s.route.AutocommitOff = true
-		s.status = 0
+	if s.defaults.autocommitOff {
+		s.route.AutocommitOff, s.status = true, 0
 	}
+	s.route.SetReadCommitted(s.defaults.readCommitted)
 	s.follow()
 }
 
 // changeUser is a login on the same connection.
 func (s *session) changeUser(payload []byte) error {
-	s.dropLinks()
+	s.spendLinks()
 	login, err := s.client.ChangeUser(s.ctx, payload)
 	if err != nil {
 		return errEnd

@@ -24,6 +24,7 @@ type request struct {
 	tried    bool      // a primary was tried, and was none
 	excluded uint64    // servers, by bit, that failed this statement
 	attempts int
+	moved    bool // from a replica that lacked something to the primary
 }
 
 // maxAttempts bounds how often a statement is tried: one that fails on every server does not run in
@@ -59,8 +60,16 @@ func (s *session) run(req *request) error {
 	for {
 		req.attempts++
 		d := s.decide(req)
-		if d.Target == route.Answer {
+		switch {
+		case d.Target != route.Answer:
+		case req.st.Class == route.Empty: // the servers disagree about a text of comments only
+			if d.Target = route.ToAll; s.last >= 0 {
+				d.Server = s.last
+			}
+		case req.command != wire.ComStmtPrepare:
 			return s.answerItself(req, &d)
+		default: // the primary says whether such a text can be prepared
+			d.Target, d.Server = route.ToPrimary, s.snap.Primary()
 		}
 		server := s.choose(req, &d)
 		if d.Target == route.Refuse || server < 0 {

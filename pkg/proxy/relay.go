@@ -208,9 +208,12 @@ func (s *session) bind(server int) {
 // follow tells package route what it reads texts by.
 func (s *session) follow() {
 	s.route.Schema = s.state.Schema()
-	if mode, ok := s.state.Value("sql_mode"); ok {
-		_ = s.route.Setting("sql_mode", mode) // a server's own word is never a number
+	mode, ok := s.state.Value("sql_mode")
+	if !ok {
+		mode = s.defaults.mode
 	}
+	charset, _ := s.state.Value("character_set_client")
+	s.route.Follow(mode, charset)
 }
 
 // position takes in a position that came with an answer. Most often it is the one before.
@@ -242,7 +245,18 @@ func (s *session) erred(l *link, req *request, d *route.Decision, a *wire.Answer
 	switch e.Code {
 	case 1290, 1792, 1836:
 		if s.nothingDone(req, d, out, e.Message) {
-			out.elsewhere = true
+			out.elsewhere, out.said = true, e
+			return true
+		}
+	case 1049, 1054, 1146, 1305: // a replica may lack yet what the primary has
+		if req.repeatable() && d.Target == route.ToReplica && s.mayMove(req, d) && !req.moved {
+			out.behind = true
+			return true
+		}
+	case 1615: // the statement has to be prepared anew
+		if req.command == wire.ComStmtExecute {
+			l.forget(req.stmt.text)
+			out.anew = true
 			return true
 		}
 	case 1053, 1927, 3169: // the server closes behind it
@@ -305,6 +319,9 @@ func (s *session) after(l *link, req *request, d *route.Decision, out *outcome) 
 	if out.failed {
 		s.lookAfter(l, req)
 		return
+	}
+	if req.st.Facts.Any(route.FactGlobal) {
+		l.from.generation.Add(1)
 	}
 	s.variables(l, req, text, s.serverName(d.Server))
 	s.bind(d.Server)

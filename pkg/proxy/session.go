@@ -29,15 +29,16 @@ type session struct {
 	ctx     context.Context // ends when the client is gone or the session is to be cut
 	cancel  context.CancelCauseFunc
 
-	route  route.Session
-	policy route.Policy
-	snap   route.Snapshot
-	state  *sessionstate.State
-	first  *sessionstate.State // what a reset goes back to, without its schema
-	status wire.Status         // as the client was told last
-	links  []held              // by server
-	last   int                 // the server of the statement before, or -1
-	tracks tracks              // what the client wants to be told of changes
+	route    route.Session
+	policy   route.Policy
+	snap     route.Snapshot
+	state    *sessionstate.State
+	defaults defaults
+	first    *sessionstate.State // what a reset goes back to, without its schema
+	status   wire.Status         // as the client was told last
+	links    []held              // by server
+	last     int                 // the server of the statement before, or -1
+	tracks   tracks              // what the client wants to be told of changes
 
 	begin     string // a BEGIN that no server has got yet
 	insertID  insertID
@@ -151,11 +152,13 @@ func (s *session) readFailed(err error) error {
 			return nil
 		}
 		s.client.SetSeq(0)
-		_ = s.client.SetDeadline(time.Now().Add(time.Second))
 		if s.p.draining.Load() || s.ctx.Err() != nil {
-			_ = s.client.WriteError(1053, "08S01", "Server shutdown in progress")
-			return errEnd
+			if s.ctx.Err() == nil {
+				s.cancel(shutDown)
+			}
+			return s.cut()
 		}
+		_ = s.client.SetDeadline(time.Now().Add(time.Second))
 		_ = s.client.WriteError(4031, "HY000", "The client was disconnected by the server because of inactivity. "+
 			"See timeouts.idle-timeout of mysqlrw for configuring this behavior.")
 		return errors.New("client was idle for too long")

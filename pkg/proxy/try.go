@@ -49,11 +49,13 @@ func (s *session) try(req *request, d *route.Decision) (again bool, err error) {
 		return s.broken(req, d, &out)
 	case out.behind:
 		s.settle(i, req, &out)
-		req.excluded |= 1 << i
+		req.st.Target, req.st.Reason, req.moved = route.ToPrimary, route.NothingCaughtUp, true
+		return true, nil
+	case out.anew:
 		return true, nil
 	case out.elsewhere:
 		s.settle(i, req, &out)
-		return s.elsewhere(req, d, out.code)
+		return s.elsewhere(req, d, &out.said)
 	}
 	s.note(req, d, i)
 	s.settle(i, req, &out)
@@ -146,7 +148,7 @@ func (s *session) takeOver(ctx context.Context, l *link) error {
 		}
 		l.insertID.value, l.insertID.known = value, true
 	}
-	if l.dirty {
+	if l.dirty || l.generation != l.from.generation.Load() {
 		return l.reset(ctx)
 	}
 	return nil
@@ -197,11 +199,10 @@ func (s *session) unavailable(i int, limit time.Duration, err error) error {
 	return s.fail(1040, "08004", fmt.Sprintf("mysqlrw: too many connections or statements on %s: %v", name, err))
 }
 
-// cut ends the session because its context did, telling the client why if it is still there.
+// cut ends the session because its context did. Only a shutdown is told: a server says nothing to a
+// client that was killed.
 func (s *session) cut() error {
-	err := context.Cause(s.ctx)
-	var k killed
-	if errors.As(err, &k) {
+	if errors.Is(context.Cause(s.ctx), shutDown) {
 		_ = s.client.SetDeadline(time.Now().Add(time.Second))
 		_ = s.fail(1053, "08S01", "Server shutdown in progress")
 	}
@@ -257,8 +258,9 @@ func (s *session) awaitPrimary(req *request) (again bool, err error) {
 	return false, nil
 }
 
-// elsewhere goes on after a server that did nothing because it is read-only.
-func (s *session) elsewhere(req *request, d *route.Decision, code uint16) (again bool, err error) {
+// elsewhere goes on after a server that did nothing because it is read-only. Where no other one can
+// become the primary, or none does in time, the client gets what the server said.
+func (s *session) elsewhere(req *request, d *route.Decision, said *wire.ServerError) (again bool, err error) {
 	i := d.Server
 	s.cluster.monitor.Recheck(i)
 	if s.snap.Servers[i].Role == route.Replica { // the text hides a write
@@ -267,11 +269,12 @@ func (s *session) elsewhere(req *request, d *route.Decision, code uint16) (again
 		return true, nil
 	}
 	req.tried = true
-	if again, err := s.awaitPrimary(req); again || err != nil {
-		return again, err
+	if s.cluster.canChange(i) {
+		if again, err := s.awaitPrimary(req); again || err != nil {
+			return again, err
+		}
 	}
-	return false, s.fail(code, "HY000", fmt.Sprintf("mysqlrw: %s has become read-only and no other server takes writes, waited %v",
-		s.cluster.servers[i].Name, s.p.conf.Load().PrimaryWait))
+	return false, s.fail(said.Code, said.State, said.Message)
 }
 
 // broken goes on after a connection that was lost with a statement on it.
