@@ -238,6 +238,9 @@ func opensTransaction(req *request) bool {
 	case wire.ComStmtPrepare, wire.ComInitDB, wire.ComStmtFetch:
 		return false
 	}
+	if req.st.Facts.Any(route.FactNextTransaction) {
+		return true // the server is to say that it cannot be changed any more
+	}
 	return req.st.Class != route.Set && req.st.Class != route.Use
 }
 

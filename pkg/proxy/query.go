@@ -160,6 +160,9 @@ func (s *session) refused(req *request, d *route.Decision) (again bool, err erro
 	if message == "" {
 		message = "no server can run the statement"
 	}
+	if missing && req.st.Target == route.ToReplica {
+		message = "no server can be read"
+	}
 	if missing {
 		message += ", waited " + s.p.conf.Load().PrimaryWait.String()
 	}

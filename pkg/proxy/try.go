@@ -245,17 +245,29 @@ func (s *session) awaitPrimary(req *request) (again bool, err error) {
 	defer cancel()
 	checks := 0
 	err = s.cluster.monitor.Wait(ctx, func(snap *route.Snapshot) bool {
-		checks++ // the first one is of now: after a primary that failed it says nothing new
+		checks++ // the first one is of now: after a server that failed it says nothing new
+		if req.st.Target == route.ToReplica {
+			return checks > 1 && anyOnline(snap)
+		}
 		return (checks > 1 || !req.tried) && snap.Primary() >= 0
 	})
 	switch {
 	case err == nil:
-		req.attempts = 0
+		req.attempts, req.excluded = 0, 0
 		return true, nil
 	case s.ctx.Err() != nil:
 		return false, s.cut()
 	}
 	return false, nil
+}
+
+func anyOnline(snap *route.Snapshot) bool {
+	for i := range snap.Servers {
+		if snap.Servers[i].State == route.Online {
+			return true
+		}
+	}
+	return false
 }
 
 // elsewhere goes on after a server that did nothing because it is read-only. Where no other one can

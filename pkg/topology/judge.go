@@ -18,8 +18,11 @@ import (
 const restartSlack = 2 * time.Second
 
 // failed takes note of a check without an answer.
-func (mb *member) failed(err error, limit int) {
+func (mb *member) failed(err error, limit int, now time.Time) {
 	problem := target.Explain(err)
+	if mb.failures == 0 {
+		mb.goneAt = now
+	}
 	mb.failures++
 	mb.failure = problem.String()
 	if problem.Kind == target.Unclassified {
@@ -104,6 +107,10 @@ func (m *Monitor) judge() []Event {
 			mb.lead(two)
 		} else if primary < 0 && i == m.last && mb.gone {
 			mb.shown.Role = route.Primary // until another one is
+		}
+		mb.follow()
+		if primary < 0 && !two && m.last >= 0 && m.members[m.last].gone {
+			mb.outlive(m.members[m.last])
 		}
 		if mb.shown.State != old {
 			events = append(events, Event{
@@ -210,6 +217,43 @@ func (mb *member) alone(limit int) route.Server {
 		}
 	}
 	return sv
+}
+
+// follow keeps how the server stood when it was seen to replicate last. What makes it no replica to be
+// trusted ends that, but not that its receiver cannot reach its source.
+func (mb *member) follow() {
+	switch {
+	case mb.shown.State == route.Online && mb.shown.Role == route.Replica:
+		mb.steady, mb.steadyLag, mb.steadyAt = mb.shown.LagKnown, mb.shown.Lag, mb.seen.began
+	case !mb.onlySourceMissing():
+		mb.steady = false
+	}
+}
+
+// onlySourceMissing tells whether a replica applies, and all that is wrong is that it waits for its
+// source.
+func (mb *member) onlySourceMissing() bool {
+	if mb.failures > 0 || !mb.answered || mb.seen.denied != nil || len(mb.seen.samples) == 0 {
+		return false
+	}
+	for i := range mb.seen.samples {
+		s := &mb.seen.samples[i]
+		if s.Applier != status.Running || s.Receiver != status.Running && s.Receiver != status.Connecting {
+			return false
+		}
+	}
+	return mb.shown.State == route.Broken
+}
+
+// outlive lets a replica of a primary that is gone be read on: nothing can be written that it would
+// miss. It lags by no more than it did, and by what it may not have got before the end.
+func (mb *member) outlive(primary *member) {
+	if !mb.steady || !mb.onlySourceMissing() {
+		return
+	}
+	mb.shown.State = route.Online
+	mb.shown.Lag, mb.shown.LagKnown = mb.steadyLag+max(0, primary.goneAt.Sub(mb.steadyAt)), true
+	mb.shown.Why = "its source " + primary.Name + " is gone, and no other server takes writes"
 }
 
 // replicates makes one state and one lag of all channels: the worst of each.

@@ -275,3 +275,36 @@ func TestFill(t *testing.T) { // not parallel: it counts allocations
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestPrimary_goneAndRead: while nothing can be written, a replica is not late for not hearing of it.
+func TestPrimary_goneAndRead(t *testing.T) {
+	t.Parallel()
+	orphan := replica("Replica_IO_Running", "Connecting", "Seconds_Behind_Source", nil)
+	w := newWorld(t, Server{Name: "a"}, Server{Name: "b"})
+	w.ask(1, orphan)
+	w.ask(0, says{err: syscall.ECONNREFUSED})
+	if s := w.Snapshot().Servers[1].State; s != route.Broken {
+		t.Errorf("a replica that was never seen to be good is %s", s)
+	}
+	w.ask(0, says{uuid: uuidA})
+	w.ask(1, replica())
+	w.ask(1, orphan)
+	if s := w.Snapshot().Servers[1].State; s != route.Broken {
+		t.Errorf("with a primary that others can reach it is %s", s)
+	}
+	w.ask(0, says{err: syscall.ECONNREFUSED})
+	w.want("primary offline: connection refused", "replica online: its source a is gone, and no other server takes writes")
+	if sv := w.Snapshot().Servers[1]; !sv.LagKnown {
+		t.Error("its lag is unknown, which a limit takes for too much")
+	}
+	w.ask(1, replica("Replica_IO_Running", "Connecting", "Replica_SQL_Running", "No"))
+	if s := w.Snapshot().Servers[1].State; s != route.Broken {
+		t.Errorf("with a stopped applier it is %s", s)
+	}
+	w.ask(1, orphan)
+	if s := w.Snapshot().Servers[1].State; s != route.Broken {
+		t.Errorf("after that it is %s, though nobody knows what it missed", s)
+	}
+	w.ask(1, says{uuid: uuidB})
+	w.want("replica offline: connection refused", "primary online")
+}

@@ -45,16 +45,20 @@ type member struct {
 	link   link          // belongs to the goroutine that checks
 
 	// Guarded by Monitor.mu.
-	answered bool        // has ever been asked with success
-	failures int         // in a row
-	failure  string      // of the last check, if failures > 0
-	gone     bool        // failed often enough, or certainly
-	seen     observation // the last one
-	started  time.Time   // of the server's process
-	ownAt    uint64      // own() when it was seen as a replica first
-	follows  bool        // ownAt counts
-	early    gtid.Value  // what was reported last and is not believed yet
-	shown    route.Server
+	answered  bool      // has ever been asked with success
+	failures  int       // in a row
+	failure   string    // of the last check, if failures > 0
+	gone      bool      // failed often enough, or certainly
+	goneAt    time.Time // of the first of the failures
+	steady    bool      // it was a replica with a known lag when that could last be told
+	steadyAt  time.Time
+	steadyLag time.Duration
+	seen      observation // the last one
+	started   time.Time   // of the server's process
+	ownAt     uint64      // own() when it was seen as a replica first
+	follows   bool        // ownAt counts
+	early     gtid.Value  // what was reported last and is not believed yet
+	shown     route.Server
 }
 
 // New returns a monitor that has not asked anybody yet: all servers are
@@ -118,7 +122,7 @@ func (m *Monitor) check(ctx context.Context, mb *member) {
 	defer m.mu.Unlock()
 	var events []Event
 	if err != nil {
-		mb.failed(err, m.options.Failures)
+		mb.failed(err, m.options.Failures, m.options.Now())
 	} else {
 		events = mb.answer(seen, before)
 	}
