@@ -119,7 +119,9 @@ func (s *session) killStatement(text string) error {
 		}
 	}
 	if id < firstID {
-		return s.onPrimaryText(text)
+		if id = s.p.sessions.withIdentity(id); id == 0 {
+			return s.onPrimaryText(text)
+		}
 	}
 	return s.killSession(id, query)
 }
@@ -159,7 +161,9 @@ func (s *session) processKill(payload []byte) error {
 	}
 	id := uint64(payload[1]) | uint64(payload[2])<<8 | uint64(payload[3])<<16 | uint64(payload[4])<<24
 	if id < firstID {
-		return s.onPrimary(payload)
+		if id = s.p.sessions.withIdentity(id); id == 0 {
+			return s.onPrimary(payload)
+		}
 	}
 	return s.killSession(id, false)
 }

@@ -34,7 +34,8 @@ type link struct {
 	uses     uint64   // counts uses of prepared statements, to drop those used longest ago
 	unwanted []uint32 // statements to be closed with the next write
 
-	position []byte   // the GTID text that it reported last
+	position []byte // the GTID text that it reported last
+	question *question
 	insertID insertID // what LAST_INSERT_ID() gives on it
 }
 
@@ -60,6 +61,21 @@ func (d *debt) pay(value uint64, known bool) {
 	close(d.paid)
 }
 
+// question is what a server is to be asked about a session's state before the connection goes to
+// another one; whoever does it tells the session the trackers of the answer.
+type question struct {
+	text string
+	paid chan []byte
+}
+
+func newQuestion(text string) *question { return &question{text: text, paid: make(chan []byte, 1)} }
+
+// answerTo runs a SET whose trackers are wanted.
+func (l *link) answerTo(ctx context.Context, text string) ([]byte, bool) {
+	ok, err := l.conn.Exec(ctx, text)
+	return ok.Trackers, err == nil
+}
+
 // CheckIdle is for the pool.
 func (l *link) CheckIdle() error { return l.conn.CheckIdle() }
 
@@ -71,6 +87,10 @@ func (l *link) Close() error {
 	if owed := l.insertID.owed; owed != nil {
 		l.insertID.owed = nil
 		owed.pay(0, false)
+	}
+	if q := l.question; q != nil {
+		l.question = nil
+		close(q.paid)
 	}
 	return l.conn.Quit()
 }
@@ -96,7 +116,7 @@ func (l *link) wasReset(ctx context.Context, schema string) error {
 	l.dirty, l.ownGTIDs, l.generation = false, false, generation
 	clear(l.prepared)
 	l.unwanted = l.unwanted[:0]
-	l.insertID = insertID{known: true}
+	l.insertID, l.question = insertID{known: true}, nil
 	return nil
 }
 

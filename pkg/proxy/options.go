@@ -42,6 +42,10 @@ type Options struct {
 	QueueLength  int
 	QueueTimeout time.Duration
 
+	// ServerIDs has CONNECTION_ID() be that of the connection to the primary, which the session then
+	// keeps: what it finds in the process list is itself. Otherwise it is the proxy's own number.
+	ServerIDs bool
+
 	// Log is told what an operator needs to know, a line an event. Nil drops it.
 	Log *slog.Logger
 	// SlowQuery logs statements that took at least as long; 0 logs none.

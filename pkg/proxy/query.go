@@ -39,7 +39,7 @@ func (s *session) query(payload []byte) error {
 	}
 	req := request{command: wire.ComQuery, payload: payload, text: unsafeText(q.Text)}
 	req.st = route.Classify(req.text, &s.route.Options)
-	if req.st.Facts.Any(route.FactConnectionState) {
+	if req.st.Facts.Any(route.FactConnectionState) && !s.p.conf.Load().ServerIDs {
 		if column, ok := asksConnectionID(req.text, &s.route.Options.Options); ok {
 			return s.connectionID(column)
 		}

@@ -326,6 +326,10 @@ func (s *session) after(l *link, req *request, d *route.Decision, out *outcome) 
 	if req.st.Facts.Any(route.FactGlobal) {
 		l.from.generation.Add(1)
 	}
+	if s.p.conf.Load().ServerIDs && req.st.Facts.Any(route.FactConnectionState) && containsFold(text, "connection_id") {
+		s.identity = l
+		s.told.Store(uint64(l.conn.ID()))
+	}
 	s.variables(l, req, text, s.serverName(d.Server))
 	s.bind(d.Server)
 	if req.st.Class == route.Set && containsFold(text, "session_track_") {

@@ -40,7 +40,10 @@ type session struct {
 	last     int                 // the server of the statement before, or -1
 	tracks   tracks              // what the client wants to be told of changes
 
-	begin     string // a BEGIN that no server has got yet
+	begin     string    // a BEGIN that no server has got yet
+	question  *question // about state, put off until the next statement
+	askedOn   *link
+	identity  *link // whose CONNECTION_ID() the client was told
 	insertID  insertID
 	insertOn  *link  // on which insertID is, while it is not known here
 	insertAt  int    // its server
@@ -61,11 +64,12 @@ type session struct {
 	steps   []step // what of packets goes before the statement
 	shown   lastRoute
 
-	mu      sync.Mutex   // keeps a link from being released while it is killed
-	running *link        // that a statement runs on now
-	kill    killed       // what was asked for meanwhile
-	since   atomic.Int64 // when the running statement began, Unix nanoseconds; 0 if none runs
-	busy    atomic.Bool  // between a command and its answer
+	mu      sync.Mutex    // keeps a link from being released while it is killed
+	running *link         // that a statement runs on now
+	kill    killed        // what was asked for meanwhile
+	since   atomic.Int64  // when the running statement began, Unix nanoseconds; 0 if none runs
+	told    atomic.Uint64 // identity's number; 0 if the client was told none
+	busy    atomic.Bool   // between a command and its answer
 	// drainable: it waits for a command and has nothing to lose.
 	drainable atomic.Bool
 	counted   string    // the user that sessions has counted it for

@@ -68,6 +68,18 @@ func (all *sessions) find(id uint64) *session {
 	return all.all[uint32(id)]
 }
 
+// withIdentity returns the session that was told this CONNECTION_ID() of the primary, or 0.
+func (all *sessions) withIdentity(id uint64) uint64 {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	for _, s := range all.all {
+		if s.told.Load() == id {
+			return uint64(s.id)
+		}
+	}
+	return 0
+}
+
 func (all *sessions) len() int {
 	all.mu.Lock()
 	defer all.mu.Unlock()

@@ -28,6 +28,9 @@ func (s *session) try(req *request, d *route.Decision) (again bool, err error) {
 		return false, s.fail(1105, "HY000", "mysqlrw: another client needed the connection of the statement before, and what it knew is gone ("+
 			req.st.Reason.String()+")")
 	}
+	if !asksPrevious && s.question != nil {
+		s.settleQuestion()
+	}
 	l, err := s.acquire(i)
 	if err == nil && asksPrevious && d.Target != route.ToLast && s.last != i {
 		err = l.reset(s.ctx) // what it knows is of somebody else's statement
@@ -147,6 +150,13 @@ func (s *session) takeOver(ctx context.Context, l *link) error {
 			return err
 		}
 		l.insertID.value, l.insertID.known = value, true
+	}
+	if q := l.question; q != nil {
+		l.question = nil
+		if trackers, ok := l.answerTo(ctx, q.text); ok {
+			q.paid <- trackers
+		}
+		close(q.paid)
 	}
 	if l.dirty || l.generation != l.from.generation.Load() {
 		return l.reset(ctx)
@@ -379,7 +389,7 @@ func (s *session) settle(i int, req *request, out *outcome) {
 		return
 	}
 	s.last = i
-	s.ask(l)
+	s.ask(l, out.warnings > 0)
 	if s.needs(i) {
 		return
 	}
@@ -405,18 +415,60 @@ func (s *session) letGo(i int, keep pool.Keep) {
 }
 
 // ask asks the server for what it does not tell by itself of a change, as long as the session is
-// where it made it. The client has its answer and does not wait for this.
-func (s *session) ask(l *link) {
+// where it made it. The client has its answer and does not wait for this. If the client may ask for
+// warnings next, that must not come in between: it is done in front of the statement after, or by
+// whoever takes the connection.
+func (s *session) ask(l *link, warned bool) {
 	text := s.state.Ask()
-	if text == "" || l.state != s.state || s.route.Transaction.Open {
+	switch {
+	case text == "" || l.state != s.state || s.route.Transaction.Open:
+		return
+	case warned:
+		if l.question == nil {
+			l.question = newQuestion(text)
+			s.question, s.askedOn = l.question, l
+		}
 		return
 	}
-	ok, err := l.conn.Exec(s.ctx, text)
-	if err != nil {
-		return // the connection stays with the session
+	if trackers, ok := l.answerTo(s.ctx, text); ok {
+		s.state = s.state.Track(trackers)
+		l.state = s.state
 	}
-	s.state = s.state.Track(ok.Trackers)
-	l.state = s.state
+}
+
+// settleQuestion learns what ask has put off.
+func (s *session) settleQuestion() {
+	q, l := s.question, s.askedOn
+	if q == nil {
+		return
+	}
+	s.question, s.askedOn = nil, nil
+	for i := range s.links {
+		one := &s.links[i]
+		if one.h == nil || one.h.Member != l {
+			continue
+		}
+		had := one.have
+		if !had && !s.reclaim(i) {
+			break
+		}
+		l.question = nil
+		if trackers, ok := l.answerTo(s.ctx, q.text); ok {
+			s.state = s.state.Track(trackers)
+			l.state = s.state
+		}
+		if !had {
+			s.letGo(i, pool.Soft)
+		}
+		return
+	}
+	select {
+	case trackers, ok := <-q.paid:
+		if ok {
+			s.state = s.state.Track(trackers)
+		}
+	case <-s.ctx.Done():
+	}
 }
 
 // needs tells whether the session must keep the connection to a server: something lives on it.
@@ -426,10 +478,10 @@ func (s *session) needs(i int) bool {
 	if s.route.Transaction.Open && s.route.Transaction.Server == name || l.conn.Status().Has(wire.InTransaction) {
 		return true
 	}
-	if l.state == s.state && (s.state.Bound() != "" || s.state.Ask() != "" || s.state.NextTransaction()) {
+	if l.state == s.state && (s.state.Bound() != "" || s.state.Ask() != "" && l.question == nil || s.state.NextTransaction()) {
 		return true
 	}
-	if s.route.HeldOn(name) {
+	if s.route.HeldOn(name) || s.identity == l {
 		return true
 	}
 	return s.cursors > 0 && s.cursorOn(i)
