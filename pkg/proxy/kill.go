@@ -63,8 +63,8 @@ func (s *session) stop(ctx context.Context, how killed, by *account) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.running
-	if l == nil && by != nil && by.user != s.user {
-		return &wire.ServerError{Code: 1095, State: "HY000", Message: fmt.Sprintf("You are not owner of thread %d", s.id)}
+	if l == nil && by != nil && by.user != s.user && !s.cluster.mayKill(ctx, by) {
+		return s.notOwner()
 	}
 	var err error
 	if l != nil {
@@ -87,14 +87,53 @@ func (s *session) stop(ctx context.Context, how killed, by *account) error {
 	return nil
 }
 
+// notOwner is what a server says to who may not kill, with the number that the client knows.
+func (s *session) notOwner() *wire.ServerError {
+	return &wire.ServerError{Code: 1095, State: "HY000", Message: fmt.Sprintf("You are not owner of thread %d", s.id)}
+}
+
+// mayKill asks the primary whether an account may kill those of others.
+func (c *cluster) mayKill(ctx context.Context, by *account) bool {
+	i := c.monitor.Snapshot().Primary()
+	if i < 0 {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, killTimeout)
+	defer cancel()
+	conn, err := c.servers[i].dialing.apart(ctx, by)
+	if err != nil {
+		return false
+	}
+	defer conn.Quit() //nolint:errcheck // it is done
+	r, err := conn.Query(ctx, "SHOW GRANTS")
+	if err != nil {
+		return false
+	}
+	for _, row := range r.Rows {
+		grant := string(row[0])
+		privileges, _, everywhere := strings.Cut(grant, " ON *.* ")
+		for _, enough := range [...]string{"SUPER", "CONNECTION_ADMIN", "CONNECTION ADMIN", "ALL PRIVILEGES"} {
+			if everywhere && strings.Contains(privileges, enough) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// apart opens a connection outside of the pool, which may be full.
+func (d *dialing) apart(ctx context.Context, by *account) (*backend.Conn, error) {
+	return backend.Dial(ctx, &backend.Options{
+		Network: d.Network, Address: d.Address, User: by.user, Password: by.password, TLSMode: d.TLSMode, TLS: d.TLS,
+		Attributes: []wire.Attribute{{Name: "program_name", Value: "mysqlrw"}},
+	})
+}
+
 // kill runs KILL on a connection of its own: the pool may be full.
 func (d *dialing) kill(ctx context.Context, by *account, id uint32, query bool) error {
 	ctx, cancel := context.WithTimeout(ctx, killTimeout)
 	defer cancel()
-	conn, err := backend.Dial(ctx, &backend.Options{
-		Network: d.Network, Address: d.Address, User: by.user, Password: by.password, TLSMode: d.TLSMode, TLS: d.TLS,
-		Attributes: []wire.Attribute{{Name: "program_name", Value: "mysqlrw"}},
-	})
+	conn, err := d.apart(ctx, by)
 	if err != nil {
 		return err
 	}
@@ -147,7 +186,10 @@ func (s *session) killSession(id uint64, query bool) error {
 	var refused *wire.ServerError
 	switch {
 	case errors.As(err, &refused):
-		return s.fail(refused.Code, refused.State, strings.ReplaceAll(refused.Message, "thread", "the thread behind"))
+		if refused.Code == 1095 {
+			refused = target.notOwner()
+		}
+		return s.fail(refused.Code, refused.State, refused.Message)
 	case err != nil:
 		return s.fail(1105, "HY000", "mysqlrw: KILL: "+plain(err))
 	}

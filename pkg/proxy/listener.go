@@ -140,6 +140,7 @@ func (l *listener) login(raw net.Conn, n int64) (*session, error) {
 		return nil, turnAway(raw, "HY000", 1105, "mysqlrw: no server has been reached yet")
 	}
 	s := &session{p: l.p, on: l, cluster: c, id: l.p.sessions.newID(), last: -1}
+	s.policy = l.conf().Policy
 	s.ctx, s.cancel = context.WithCancelCause(l.p.ctx)
 	c.users.Add(1)
 	mine := l.conf()
@@ -235,12 +236,15 @@ func (s *session) prove(ctx context.Context, one *account, login *frontend.Login
 	k := key{account: one, want: login.Capabilities & carried}
 	err := errors.New("no server can be reached")
 	s.cluster.fill(&s.snap, s.p.now())
-	order := make([]int, 0, len(s.cluster.servers))
-	if i := s.snap.Primary(); i >= 0 {
+	order := make([]int, 0, len(s.cluster.servers)+1)
+	readOnly := s.policy.Endpoint == route.ReadOnly
+	if i := s.snap.Primary(); i >= 0 && !readOnly {
 		order = append(order, i)
 	}
 	for i := range s.cluster.servers {
-		order = append(order, i)
+		if !readOnly || s.snap.Servers[i].Role == route.Replica {
+			order = append(order, i)
+		}
 	}
 	for _, i := range order {
 		pool := s.cluster.servers[i].dialing.pool
@@ -264,7 +268,14 @@ func (s *session) prove(ctx context.Context, one *account, login *frontend.Login
 // start makes the session that a client has after its login, and answers it.
 func (s *session) start(login *frontend.Login) error {
 	s.links = make([]held, len(s.cluster.servers))
-	s.policy = s.on.conf().Policy
+	if s.policy.Endpoint == route.ReadOnly {
+		s.cluster.fill(&s.snap, s.p.now())
+		if s.choose(&request{}, &route.Decision{Server: -1, Target: route.ToAll}) < 0 {
+			err := errors.New("no replica can be read")
+			_ = s.fail(1105, "08004", "mysqlrw: "+err.Error())
+			return err
+		}
+	}
 	return s.admit(login)
 }
 

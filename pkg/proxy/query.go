@@ -55,8 +55,16 @@ func (s *session) run(req *request) error {
 	if s.p.writers.any() && req.st.Target == route.ToReplica && s.p.writers.has(req.text, &s.route.Options) {
 		req.st.Target, req.st.Reason = route.ToPrimary, route.Writes
 	}
-	s.since.Store(s.p.now().UnixNano())
+	began := s.p.now()
+	s.since.Store(began.UnixNano())
 	defer s.since.Store(0)
+	if slow := s.p.conf.Load().SlowQuery; slow > 0 {
+		defer func() {
+			if took := s.p.now().Sub(began); took >= slow {
+				s.logSlow(req, took)
+			}
+		}()
+	}
 	for {
 		req.attempts++
 		d := s.decide(req)

@@ -23,6 +23,9 @@ func (s *session) relay(l *link, req *request, d *route.Decision, epoch topology
 		out.end = s.fail(1047, "08S01", "Unknown command")
 		return
 	}
+	if req.st.Class == route.Call {
+		conv.FollowedUp()
+	}
 	a := conv.Answer()
 	for !a.Done() {
 		var n int

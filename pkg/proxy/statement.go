@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 	"github.com/mysqlrw/mysqlrw/route"
 )
@@ -163,6 +164,9 @@ func (s *session) findStatement(payload []byte) *statement {
 
 func (s *session) unknownStatement(payload []byte, function string) error {
 	id, _ := wire.StatementID(payload)
+	if s.first.Catalog().Server().Flavor == flavor.MySQL {
+		function = "mysql_stmt_precheck"
+	}
 	return s.fail(1243, "HY000", fmt.Sprintf("Unknown prepared statement handler (%d) given to %s", id, function))
 }
 

@@ -19,6 +19,7 @@ type Converter struct {
 	pending bool   // an EOF is to be written before what comes next
 	eofSeq  byte   // its number
 	out     Status // flags of an OUT parameters' result, for the EOF in front of its row
+	more    bool   // every result is followed by something
 	scratch []byte
 }
 
@@ -32,6 +33,11 @@ func (c *Converter) Start(command Command, server, client Capability, status Sta
 	}
 	return c.answer.Start(command, server)
 }
+
+// FollowedUp says that every result of this answer is followed by another or by an OK, as those of a
+// CALL are. A server says so in the EOF behind the definitions already, and clients that want one
+// look there; it is called behind Start.
+func (c *Converter) FollowedUp() { c.more = true }
 
 // Answer returns the state of the server's answer: it is done when this is. Use its Next through
 // Append only.
@@ -121,6 +127,9 @@ func (c *Converter) appendPending(dst []byte, step Step) []byte {
 		return dst
 	}
 	eof := OK{EOF: true, Status: c.status | c.out}
+	if c.more && c.answer.command != ComStmtPrepare {
+		eof.Status |= MoreResults
+	}
 	c.out = 0
 	start := len(dst)
 	dst, _ = Finish(eof.Append(Reserve(dst), c.client), start, c.eofSeq)
