@@ -24,6 +24,7 @@ func newApp(env *environment) *cli.App {
 			waitSyncCommand(env),
 			classifyCommand(env),
 			routeCommand(env),
+			serveCommand(env),
 			checkConfigCommand(env),
 			heartbeatCommand(env),
 			sandboxCommand(env),
@@ -72,6 +73,9 @@ func run(ctx context.Context, env *environment) int {
 		return exitYes
 	}
 	err = app.RunContext(ctx, append([]string{app.Name}, inv.argv...))
+	if errors.Is(err, errServed) {
+		return exitYes
+	}
 	var coded *codeError
 	if err != nil && !errors.As(err, &coded) && !actionRan(err) {
 		// The cli package writes every flag with one dash.

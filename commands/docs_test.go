@@ -295,6 +295,7 @@ var varying = []struct {
 	pattern *regexp.Regexp
 	instead string
 }{
+	{regexp.MustCompile(`\btime=[0-9T:.-]+Z`), "time=TIME"},
 	{regexp.MustCompile(`(c80aa9429562):[0-9]+(-[0-9]+)?`), "$1:N"},
 	{regexp.MustCompile(`\b[0-9]+\.[0-9]{3}s`), "Ns"},
 	{regexp.MustCompile(`127\.0\.0\.1:[0-9]+`), "ADDRESS"},

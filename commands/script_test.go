@@ -258,11 +258,11 @@ func findJob(ts *testscript.TestScript, name string) *job {
 	return j
 }
 
-// cmdSignal is "signal INT|TERM|KILL NAME".
+// cmdSignal is "signal INT|TERM|HUP|KILL NAME".
 func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
-	signals := map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}
+	signals := map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL, "HUP": syscall.SIGHUP}
 	if neg || len(args) != 2 || signals[args[0]] == nil {
-		ts.Fatalf("usage: signal INT|TERM|KILL NAME")
+		ts.Fatalf("usage: signal INT|TERM|HUP|KILL NAME")
 	}
 	ts.Check(findJob(ts, args[1]).cmd.Process.Signal(signals[args[0]]))
 }

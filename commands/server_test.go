@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -58,6 +59,7 @@ func runOn(t *testing.T, folder string, o sandbox.Options) {
 		"block": s.block, "release": s.release, "server": s.server, "insync": s.inSync,
 		"nowaits": s.noWaits, "waits": s.waits, "grant": s.grant, "position": s.position,
 	})
+	maps.Copy(params.Cmds, s.clients())
 	params.Condition = func(word string) (bool, error) { return word == o.Flavor.String(), nil }
 	testscript.RunT(inTurn{t}, params)
 }

@@ -40,12 +40,6 @@ func TestParse_certificates(t *testing.T) {
 	files := map[string][]byte{"text": []byte("not PEM")}
 	files["cert"], files["key"] = pair(t)
 	_, files["other"] = pair(t)
-	read := func(path string) ([]byte, error) {
-		if data, ok := files[path]; ok {
-			return data, nil
-		}
-		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
-	}
 	for _, test := range []struct{ lines, want string }{
 		{"ssl-cert = 'cert'\nssl-key = 'key'\nssl-ca = 'cert'\nssl-mode = 'verify-ca'\n", ""},
 		{"ssl-cert = 'cert'\nssl-key = 'other'\n", "f:15:11: ssl-key: tls: private key does not match public key"},
@@ -55,10 +49,20 @@ func TestParse_certificates(t *testing.T) {
 		{"ssl-ca = 'text'\n", "f:14:10: ssl-ca: text: there is no certificate in PEM format in it"},
 	} {
 		text := least + "[[server]]\naddress = 'x'\n" + test.lines
-		_, _, err := Parse("f", []byte(text), Options{Getenv: testEnv, ReadFile: read})
+		_, _, err := Parse("f", []byte(text), Options{Getenv: testEnv, ReadFile: reader(files)})
 		if got := errText(err); got != test.want {
 			t.Errorf("%sgot %q, want %q", test.lines, got, test.want)
 		}
+	}
+}
+
+// reader reads from a map.
+func reader(files map[string][]byte) func(string) ([]byte, error) {
+	return func(path string) ([]byte, error) {
+		if data, ok := files[path]; ok {
+			return data, nil
+		}
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
 	}
 }
 

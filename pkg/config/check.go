@@ -76,7 +76,7 @@ func (c *checker) listener(path string, l *Listener) {
 		c.errorAt(c.keyOf(join(path, "consistency")),
 			"a read-only listener never reaches the primary, which level strong reads: give it another consistency")
 	}
-	c.certificates(path, l.SSLMode, l.SSLCA, l.SSLCert, l.SSLKey)
+	c.certificates(path, l.SSLMode, l.SSLCA, l.SSLCert, l.SSLKey, &l.loaded)
 	if most := c.config.Limits.MaxConnections; most > 0 && l.MaxConnections > most {
 		c.warnAt(c.valueOf(join(path, "max-connections")), "max-connections: never reached, since that of [limits] is %d", most)
 	}
@@ -119,7 +119,7 @@ func (c *checker) server(path string, s *Server) {
 	} else if !nameText.MatchString(s.Name) {
 		c.errorAt(c.valueOf(join(path, "name")), "name: %q has blanks or signs in it, so that no hint could name it", s.Name)
 	}
-	c.certificates(path, s.SSLMode, s.SSLCA, s.SSLCert, s.SSLKey)
+	c.certificates(path, s.SSLMode, s.SSLCA, s.SSLCert, s.SSLKey, &s.loaded)
 }
 
 // withPort adds the port of MySQL to a host that has none.

@@ -73,6 +73,8 @@ type Listener struct {
 	ProxyProtocol []netip.Prefix `toml:"proxy-protocol" effect:"session"`
 	// MaxConnections is a number of clients; 0 is no limit of its own.
 	MaxConnections int `toml:"max-connections" effect:"now"`
+
+	loaded certificates
 }
 
 // Where returns the address or the path of the socket.
@@ -101,6 +103,8 @@ type Server struct {
 	SSLKey        string  `toml:"ssl-key" effect:"session"`
 	// MaxConcurrentQueries is a number of statements; 0 is no limit.
 	MaxConcurrentQueries int `toml:"max-concurrent-queries" effect:"now"`
+
+	loaded certificates
 }
 
 // WeightAs returns the share of reads that the server takes in that role.
@@ -118,6 +122,11 @@ type Monitor struct {
 	Credentials
 	Interval time.Duration `toml:"interval" min:"10ms" max:"1h" effect:"now"`
 	Timeout  time.Duration `toml:"timeout" min:"10ms" max:"1h" effect:"now"`
+	// HeartbeatTable is database.table; "" is none.
+	HeartbeatTable string `toml:"heartbeat-table" effect:"now"`
+	// HeartbeatZone is that of the times in it, HeartbeatInterval how often it is written.
+	HeartbeatZone     string        `toml:"heartbeat-zone" enum:"server|utc" effect:"now"`
+	HeartbeatInterval time.Duration `toml:"heartbeat-interval" effect:"now"`
 }
 
 // Credentials are a password by one of three ways. After loading, Password has
@@ -149,6 +158,10 @@ type Pool struct {
 	MaxIdle        int `toml:"max-idle" effect:"now"`
 	// IdleTimeout is how long a connection is kept that nobody uses.
 	IdleTimeout time.Duration `toml:"idle-timeout" effect:"now"`
+	// AcquireTimeout is how long a statement waits for a connection.
+	AcquireTimeout time.Duration `toml:"acquire-timeout" min:"1ms" effect:"now"`
+	// ConnectionID says whose number CONNECTION_ID() is.
+	ConnectionID string `toml:"connection-id" enum:"proxy|server" effect:"now"`
 }
 
 // Timeouts are the limits of time; 0 is none.
@@ -167,6 +180,7 @@ type Limits struct {
 	PrimaryReadLimit      int           `toml:"primary-read-limit" effect:"now"`
 	QueueLength           int           `toml:"queue-length" effect:"now"`
 	QueueTimeout          time.Duration `toml:"queue-timeout" effect:"now"`
+	MaxPacket             Size          `toml:"max-packet" min:"1K" max:"1G" effect:"session"`
 }
 
 // Log is what is written to stderr.
@@ -192,14 +206,14 @@ func defaultServer() Server { return Server{Role: Auto, Weight: 100, SSLMode: Pr
 // defaults is a file without a line.
 func defaults() *Config {
 	return &Config{
-		Monitor: Monitor{Interval: time.Second, Timeout: 2 * time.Second},
+		Monitor: Monitor{Interval: time.Second, Timeout: 2 * time.Second, HeartbeatZone: "server"},
 		Policy:  policyFrom(route.DefaultPolicy()),
-		Pool:    Pool{MaxConnections: 100, MaxIdle: 50, IdleTimeout: time.Minute},
+		Pool:    Pool{MaxConnections: 100, MaxIdle: 50, IdleTimeout: time.Minute, AcquireTimeout: 30 * time.Second, ConnectionID: "proxy"},
 		Timeouts: Timeouts{
 			ConnectTimeout: 5 * time.Second, LoginTimeout: 10 * time.Second, IdleTimeout: 8 * time.Hour,
 			PrimaryWait: 10 * time.Second, DrainTimeout: 30 * time.Second,
 		},
-		Limits: Limits{MaxConnections: 10000, QueueLength: 1000, QueueTimeout: time.Second},
+		Limits: Limits{MaxConnections: 10000, QueueLength: 1000, QueueTimeout: time.Second, MaxPacket: 1 << 30},
 		Log:    Log{Format: "text", Level: "info"},
 	}
 }

@@ -34,6 +34,9 @@ func fieldsOf(v reflect.Value) []field {
 	var fields []field
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
+		if !f.IsExported() {
+			continue
+		}
 		if f.Anonymous {
 			fields = append(fields, fieldsOf(v.Field(i))...)
 			continue
@@ -134,6 +137,7 @@ var (
 	prefixesType = reflect.TypeFor[[]netip.Prefix]()
 	levelType    = reflect.TypeFor[route.Level]()
 	durationType = reflect.TypeFor[time.Duration]()
+	sizeType     = reflect.TypeFor[Size]()
 )
 
 // leaf sets one value, or says what is wrong with it.
@@ -141,6 +145,8 @@ func (d *decoder) leaf(from any, f field) string {
 	switch f.value.Type() {
 	case durationType:
 		return setDuration(from, f)
+	case sizeType:
+		return setSize(from, f)
 	case prefixesType:
 		return setPrefixes(from, f.value)
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"slices"
 )
 
 // Effect is when a changed value holds.
@@ -33,7 +34,8 @@ type Change struct {
 func (c Change) String() string { return fmt.Sprintf("%s: %s -> %s", c.Key, c.Old, c.New) }
 
 // Diff returns what differs, in the order of the keys, nothing if a reload has
-// nothing to do. Of users and servers those that came or went take effect now,
+// nothing to do. A certificate that is another one behind the same file name
+// differs too. Of users and servers those that came or went take effect now,
 // of listeners at a restart. The order of servers counts, since ties are
 // settled by it; a change of that alone is one change of the key "server".
 func Diff(before, after *Config) []Change {
@@ -79,6 +81,7 @@ func (d *differ) lists(key string, old, now reflect.Value) {
 		if v, ok := rest[id]; ok {
 			kept = append(kept, id)
 			d.tables(path, old.Index(i), v)
+			d.certificates(path, old.Index(i), v)
 		} else {
 			d.changes = append(d.changes, Change{Key: path, Old: "there", New: "gone", Effect: came})
 		}
@@ -97,6 +100,34 @@ func (d *differ) lists(key string, old, now reflect.Value) {
 	}
 }
 
+// certificates finds files whose names stay while what they hold does not.
+func (d *differ) certificates(path string, old, now reflect.Value) {
+	before, after := loadedBy(old), loadedBy(now)
+	if before == nil {
+		return
+	}
+	differs := func(key string, other bool) {
+		for _, c := range d.changes {
+			other = other && c.Key != path+"."+key
+		}
+		if other {
+			d.changes = append(d.changes, Change{Key: path + "." + key, Old: "as it was", New: "as it is now", Effect: NewSessions})
+		}
+	}
+	differs("ssl-ca", before.ca != after.ca)
+	differs("ssl-cert", before.cert != after.cert)
+}
+
+func loadedBy(v reflect.Value) *certificates {
+	switch v := v.Interface().(type) {
+	case Listener:
+		return &v.loaded
+	case Server:
+		return &v.loaded
+	}
+	return nil
+}
+
 // identity is what a table of a list is known by.
 func identity(v reflect.Value) string {
 	switch v := v.Interface().(type) {
@@ -108,4 +139,20 @@ func identity(v reflect.Value) string {
 		return v.Name
 	}
 	return ""
+}
+
+// Reloadable returns after with those values of before that only a restart can change, so that it
+// differs from before in nothing whose Effect is Restart. Both stay as they are.
+func Reloadable(before, after *Config) *Config {
+	c := *after
+	c.Log.Format = before.Log.Format
+	c.Listeners = slices.Clone(before.Listeners)
+	for i := range c.Listeners {
+		for _, l := range after.Listeners {
+			if l.Where() == c.Listeners[i].Where() {
+				c.Listeners[i] = l
+			}
+		}
+	}
+	return &c
 }

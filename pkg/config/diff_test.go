@@ -61,3 +61,23 @@ func swapped() string {
 	text = strings.NewReplacer("db2", "db1", "10.0.0.2", "10.0.0.1").Replace(text)
 	return strings.NewReplacer("DB2", "db2", "10.0.0.X", "10.0.0.2").Replace(text)
 }
+
+// TestReloadable: what is left of a change needs no restart, and everything else is in it.
+func TestReloadable(t *testing.T) {
+	t.Parallel()
+	before := parse(t, least+"[[listener]]\naddress = \":1\"\nmax-connections = 1\n[[listener]]\naddress = \":2\"\n")
+	after := parse(t, least+"[[listener]]\naddress = \":3\"\n[[listener]]\naddress = \":1\"\nmax-connections = 2\n"+
+		"[log]\nformat = \"json\"\nlevel = \"warn\"\n")
+	var got []string
+	for _, c := range Diff(before, Reloadable(before, after)) {
+		got = append(got, c.String()+" "+string(c.Effect))
+	}
+	if want := "listener[:1].max-connections: 1 -> 2 now, log.level: info -> warn now"; strings.Join(got, ", ") != want {
+		t.Errorf("got %s, want %s", strings.Join(got, ", "), want)
+	}
+	for _, k := range Keys() {
+		if place := k.Section + "." + k.Name; k.Effect == Restart && place != "log.format" && k.Section != "listener" {
+			t.Errorf("%s takes a restart, which Reloadable does not know", place)
+		}
+	}
+}

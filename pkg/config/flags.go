@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"path/filepath"
 
 	"github.com/mysqlrw/mysqlrw/route"
@@ -17,6 +18,11 @@ type Flags struct {
 	// User and Password are the account of the monitor.
 	User     string
 	Password Secret
+	// SSLMode, SSLCA, SSLCert and SSLKey are those of all servers; no mode is the
+	// default one. ReadFile reads the files.
+	SSLMode                SSLMode
+	SSLCA, SSLCert, SSLKey string
+	ReadFile               func(path string) ([]byte, error)
 	// Policy decides for all listeners, of which its Endpoint is the mode.
 	Policy route.Policy
 }
@@ -40,6 +46,8 @@ func (f Flags) Config() (c *Config, warnings Errors, err error) {
 	add := func(address string, role Role) {
 		s := defaultServer()
 		s.Address, s.Role = address, role
+		s.SSLMode = cmp.Or(f.SSLMode, s.SSLMode)
+		s.SSLCA, s.SSLCert, s.SSLKey = f.SSLCA, f.SSLCert, f.SSLKey
 		c.Servers = append(c.Servers, s)
 	}
 	if f.Primary != "" {
@@ -49,7 +57,7 @@ func (f Flags) Config() (c *Config, warnings Errors, err error) {
 		add(address, Replica)
 	}
 	r := &reporter{}
-	check := &checker{decoder: &decoder{reporter: r}, config: c}
+	check := &checker{decoder: &decoder{reporter: r}, config: c, options: Options{ReadFile: f.ReadFile}}
 	check.all()
 	if len(r.errors) > 0 {
 		return nil, r.warnings, r.errors

@@ -35,6 +35,26 @@ func TestFlags(t *testing.T) {
 	}
 }
 
+func TestFlags_ssl(t *testing.T) {
+	t.Parallel()
+	f := Flags{Listen: []string{":1"}, Primary: "db1", Replicas: []string{"db2"}, User: "m", Password: NewSecret("x"), Policy: route.DefaultPolicy()}
+	f.SSLMode, f.SSLCA = VerifyCA, "ca"
+	f.ReadFile = reader(map[string][]byte{"ca": newAuthority(t).pem})
+	c, _, err := f.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range c.Servers {
+		if s.SSLMode != VerifyCA || s.TLS().VerifyConnection == nil {
+			t.Errorf("%s: got %+v", s.Name, s)
+		}
+	}
+	f.SSLCA = "none"
+	if _, _, err = f.Config(); errText(err) != "ssl-ca: open none: file does not exist\nssl-ca: open none: file does not exist" {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestFlags_bad(t *testing.T) {
 	t.Parallel()
 	_, warnings, err := Flags{Listen: []string{"6446", ":1", ":1"}, Primary: "db1:x", Policy: route.DefaultPolicy()}.Config()

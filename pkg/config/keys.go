@@ -73,6 +73,8 @@ func kindOf(f field) string {
 	switch f.value.Interface().(type) {
 	case time.Duration:
 		kind = "duration"
+	case Size:
+		kind = "size"
 	case int:
 		kind = "number"
 	case []netip.Prefix:

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"io/fs"
 	"strings"
@@ -66,42 +64,4 @@ func (c *checker) passwordFile(table string, k *Credentials) {
 		return
 	}
 	k.Password = NewSecret(text)
-}
-
-// certificates checks that TLS can be set up with what is named.
-func (c *checker) certificates(table string, mode SSLMode, ca, cert, key string) {
-	if (mode == VerifyCA || mode == VerifyIdentity) && ca == "" && !c.has(join(table, "ssl-ca")) {
-		c.errorAt(c.keyOf(join(table, "ssl-mode")), "ssl-mode: %s needs ssl-ca, a file of certificates to trust", mode)
-	}
-	if (cert == "") != (key == "") {
-		have, lack := word(cert == "", "ssl-key", "ssl-cert"), word(cert == "", "ssl-cert", "ssl-key")
-		c.errorAt(c.keyOf(join(table, have)), "%s needs %s beside it", have, lack)
-		return
-	}
-	if c.options.ReadFile == nil {
-		return
-	}
-	if ca != "" {
-		pem, err := c.options.ReadFile(ca)
-		if err == nil && !x509.NewCertPool().AppendCertsFromPEM(pem) {
-			err = errors.New(ca + ": there is no certificate in PEM format in it")
-		}
-		if err != nil {
-			c.errorAt(c.valueOf(join(table, "ssl-ca")), "ssl-ca: %s", err)
-		}
-	}
-	if cert != "" {
-		certPEM, err := c.options.ReadFile(cert)
-		if err != nil {
-			c.errorAt(c.valueOf(join(table, "ssl-cert")), "ssl-cert: %s", err)
-			return
-		}
-		keyPEM, err := c.options.ReadFile(key)
-		if err == nil {
-			_, err = tls.X509KeyPair(certPEM, keyPEM)
-		}
-		if err != nil {
-			c.errorAt(c.valueOf(join(table, "ssl-key")), "ssl-key: %s", err)
-		}
-	}
 }

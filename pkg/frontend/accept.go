@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"slices"
 
@@ -97,6 +96,7 @@ func (c *Conn) login(ctx context.Context, l *Login) error {
 	if err := c.send(g.Append); err != nil {
 		return err
 	}
+	c.greeted = true
 	p, err := c.response()
 	if err != nil {
 		return err
@@ -166,18 +166,9 @@ func (c *Conn) response() ([]byte, error) {
 
 // next reads a packet of a login.
 func (c *Conn) next() ([]byte, error) {
-	p, seq, _, err := c.message(orDefault(c.o.MaxLogin, defaultMaxLogin), false)
-	if err != nil {
-		return nil, err
-	}
-	c.spoke = true
-	if seq != c.seq && !(c.zip != nil && c.zip.on) {
-		err := outOfOrder(fmt.Errorf("%w: packet %d of the login has number %d", ErrProtocol, c.seq, seq))
-		c.seq = seq + 1
-		return nil, err
-	}
-	c.seq = seq + 1
-	return p, nil
+	p, err := c.message(orDefault(c.o.MaxLogin, defaultMaxLogin), single)
+	c.spoke = c.spoke || err == nil
+	return p, err
 }
 
 // newNonce draws a nonce as the servers do: 7 bits each, without NUL, which ends it, and $.
@@ -206,5 +197,3 @@ func (l *led) Read(p []byte) (int, error) {
 	}
 	return l.Conn.Read(p)
 }
-
-var _ io.Reader = (*led)(nil)

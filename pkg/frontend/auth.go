@@ -35,7 +35,7 @@ func (c *Conn) authenticate(ctx context.Context, l *Login, has claim) error {
 	case has.plugin == wire.NativePlugin:
 		// A response of its length is looked at even if the client was greeted with another plugin: those
 		// that know no other make it all the same.
-		if (has.made || len(has.response) > 0) && c.proven(l, known, has) {
+		if (has.made || len(has.response) > 0) && c.proven(known, has.response) {
 			return nil
 		}
 		if has.made && len(has.response) == 0 {
@@ -60,11 +60,11 @@ func (c *Conn) authenticate(ctx context.Context, l *Login, has claim) error {
 }
 
 // proven tells whether a response of mysql_native_password is right.
-func (c *Conn) proven(_ *Login, known Credential, has claim) bool {
-	if len(has.response) == 0 {
+func (c *Conn) proven(known Credential, response []byte) bool {
+	if len(response) == 0 {
 		return known.Empty
 	}
-	return !known.Empty && wire.CheckNative(has.response, c.nonce[:], known.Native)
+	return !known.Empty && wire.CheckNative(response, c.nonce[:], known.Native)
 }
 
 // switchTo makes the client begin again with a plugin, and returns its response.
@@ -194,14 +194,20 @@ func (c *Conn) change(ctx context.Context, l *Login, payload []byte) error {
 		return c.authenticate(ctx, l, claim{plugin: wire.NativePlugin, response: slices.Clone(m.AuthResponse), made: true})
 	}
 	known, ok := c.o.Auth.Known(l.User)
-	if m.AuthPlugin != wire.NativePlugin || !ok || known.Native == (wire.NativeHash{}) {
+	switch {
+	case m.AuthPlugin != wire.NativePlugin || !ok || known.Native == (wire.NativeHash{}):
 		return c.authenticate(ctx, l, claim{}) // switches
+	case len(m.AuthResponse) > 0: // MariaDB's library makes one, of the nonce before
+		if c.proven(known, m.AuthResponse) {
+			return nil
+		}
+		return c.authenticate(ctx, l, claim{})
 	}
-	response, err := c.switchTo(wire.NativePlugin)
+	response, err := c.switchTo(wire.NativePlugin) // MySQL's waits for that
 	if err != nil {
 		return err
 	}
-	if !c.proven(l, known, claim{response: response}) {
+	if !c.proven(known, response) {
 		return l.denied(len(response) > 0, "")
 	}
 	return nil

@@ -69,6 +69,7 @@ func (c *Conn) frame() error {
 	want := z.seq
 	z.seq = seq + 1
 	if seq != want && seq != 0 { // 0 begins a command
+		c.seq = z.seq // of the error
 		return outOfOrder(fmt.Errorf("%w: compressed packet %d has number %d", ErrProtocol, want, seq))
 	}
 	if err := c.receive(frameHeader + length); err != nil {
@@ -78,6 +79,7 @@ func (c *Conn) frame() error {
 	if size == 0 {
 		size = copy(z.plain.space(length), data)
 	} else if err := z.unpack(z.plain.space(size), data); err != nil {
+		c.seq = z.seq
 		return &refusal{
 			wire.ServerError{Code: 1157, State: "08S01", Message: "Couldn't uncompress communication packet"},
 			fmt.Errorf("%w: %s", ErrProtocol, err.Error()), // an io.EOF in it is not the client's

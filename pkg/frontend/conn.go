@@ -25,13 +25,14 @@ type Conn struct {
 	seq   byte     // of the next packet, either way
 	nonce [20]byte // of the last greeting or switch
 
-	in    buffer // what came, before decompression
-	big   []byte // a message that fits no buffer
-	first [1]byte
-	spoke bool        // something came that is no PROXY header
-	quiet bool        // TLS is beginning: nothing can be told
-	zip   *compressed // nil if the client did not ask for it
-	err   error       // after which nothing goes any more
+	in      buffer // what came, before decompression
+	big     []byte // a message that fits no buffer
+	first   [1]byte
+	spoke   bool        // something came that is no PROXY header
+	greeted bool        // the client knows what this package speaks
+	quiet   bool        // TLS is beginning: nothing can be told
+	zip     *compressed // nil if the client did not ask for it
+	err     error       // after which nothing goes any more
 }
 
 // Capabilities returns what was agreed on at the login, and changed with SetCapability since.
@@ -137,7 +138,7 @@ func (c *Conn) tell(r *refusal) {
 	say := &r.say
 	_ = c.raw.SetDeadline(time.Now().Add(farewellTime))
 	c.err = nil
-	if !c.caps.Has(wire.Protocol41) { // it has not said yet that it knows states
+	if !c.greeted { // a greeting begins the protocol that has states
 		say = &wire.ServerError{Code: say.Code, Message: say.Message}
 	}
 	if !c.quiet && c.send(say.Append) == nil && (errors.Is(r, ErrProtocol) || errors.Is(r, ErrTooLarge)) {

@@ -75,7 +75,8 @@ func (r *refusal) Unwrap() []error {
 	return []error{r.err, &r.say}
 }
 
-// What the servers say, with their numbers.
+// The refusals below are worded and numbered as the servers do.
+
 func outOfOrder(err error) *refusal {
 	return &refusal{wire.ServerError{Code: 1156, State: "08S01", Message: "Got packets out of order"}, err}
 }
@@ -127,7 +128,7 @@ func (l *Login) denied(password bool, advice string) *refusal {
 	return r
 }
 
-// timeless are the errors that are told when a login was interrupted.
+// interrupted is what a client is told of the end of its login's context.
 func interrupted(ctx context.Context) *refusal {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.DeadlineExceeded) {

@@ -12,7 +12,7 @@ import (
 // ReadCommand waits for the next command and returns its payload, joined if it came in several packets,
 // good until the next call that reads. It may be empty, which no server takes. The error is io.EOF itself if
 // the client has closed between commands; a deadline that ends while nothing has come leaves the
-// connection usable. Whoever breaks the protocol or Options.MaxPacket is told so, and is disconnected.
+// connection usable, with the number 0 for what the client is told unasked. Whoever breaks the protocol or Options.MaxPacket is told so, and is disconnected.
 func (c *Conn) ReadCommand() ([]byte, error) {
 	if c.err != nil {
 		return nil, c.fail("read from", ErrClosed)
@@ -20,15 +20,11 @@ func (c *Conn) ReadCommand() ([]byte, error) {
 	if c.zip != nil {
 		c.zip.on = true // after the OK of the login
 	}
-	payload, first, last, err := c.message(orDefault(c.o.MaxPacket, defaultMaxPacket), true)
-	if err == nil && first != 0 && c.zip == nil {
-		c.seq = last + 1
-		err = outOfOrder(fmt.Errorf("%w: a command begins with packet %d", ErrProtocol, first))
-	}
+	c.seq = 0
+	payload, err := c.message(orDefault(c.o.MaxPacket, defaultMaxPacket), joined)
 	if err != nil {
 		return nil, c.readError(err)
 	}
-	c.seq = last + 1
 	return payload, nil
 }
 
@@ -39,15 +35,11 @@ func (c *Conn) ReadPacket() (payload []byte, seq byte, err error) {
 	if c.err != nil {
 		return nil, 0, c.fail("read from", ErrClosed)
 	}
-	payload, seq, _, err = c.message(wire.MaxPayload, false)
+	payload, err = c.message(wire.MaxPayload, anyNumber)
 	if err != nil {
-		if errors.Is(err, io.EOF) {
-			err = goneError{}
-		}
-		return nil, 0, c.readError(err)
+		return nil, 0, c.readError(ended(err))
 	}
-	c.seq = seq + 1
-	return payload, seq, nil
+	return payload, c.seq - 1, nil
 }
 
 // Buffered tells whether the next command, or a part of it, has been read already: the client does not
@@ -79,56 +71,65 @@ func (c *Conn) current() *buffer {
 	return &c.in
 }
 
-// message reads a packet, or all packets of a message if they are to be joined, and returns the number of
-// the first and last. io.EOF as it is means that nothing was there.
-func (c *Conn) message(limit int, join bool) (payload []byte, first, last byte, err error) {
+// mode is how message reads.
+type mode uint8
+
+const (
+	single    mode = iota // one packet, with the number c.seq
+	joined                // all packets of a message, the first of which has that number
+	anyNumber             // one packet, with any
+)
+
+// message reads a message, and makes c.seq the number behind it. io.EOF as it is means that nothing was
+// there.
+func (c *Conn) message(limit int, how mode) ([]byte, error) {
 	c.big = nil
-	length, first, err := c.header()
+	length, err := c.header(how)
 	if err != nil {
-		return nil, 0, 0, err
+		return nil, err
 	}
 	in := c.current()
-	last = first
 	if length <= min(limit, largeSize-wire.HeaderSize) {
 		if err := c.need(wire.HeaderSize + length); err != nil {
-			return nil, 0, 0, ended(err)
+			return nil, ended(err)
 		}
-		payload = in.bytes()[wire.HeaderSize : wire.HeaderSize+length : wire.HeaderSize+length]
+		payload := in.bytes()[wire.HeaderSize : wire.HeaderSize+length : wire.HeaderSize+length]
 		in.advance(wire.HeaderSize + length)
-		return payload, first, last, nil
+		return payload, nil
 	}
 	for {
-		c.seq = last + 1 // of the error, if there is one
-		if len(c.big)+length > limit {
-			return nil, 0, 0, tooLarge(fmt.Errorf("%w: %d bytes, and at most %d are taken", ErrTooLarge, len(c.big)+length, limit))
+		if n := len(c.big) + length; n > limit {
+			return nil, tooLarge(fmt.Errorf("%w: %d bytes or more, and at most %d are taken", ErrTooLarge, n, limit))
 		}
 		in.advance(wire.HeaderSize)
 		if err := c.readBig(length); err != nil {
-			return nil, 0, 0, ended(err)
+			return nil, ended(err)
 		}
-		if length < wire.MaxPayload || !join {
-			return c.big, first, last, nil
+		if length < wire.MaxPayload || how != joined {
+			return c.big, nil
 		}
-		var seq byte
-		if length, seq, err = c.header(); err != nil {
-			return nil, 0, 0, ended(err)
-		}
-		if last++; seq != last && c.zip == nil {
-			return nil, 0, 0, outOfOrder(fmt.Errorf("%w: packet %d of a command has number %d", ErrProtocol, last, seq))
+		if length, err = c.header(how); err != nil {
+			return nil, ended(err)
 		}
 	}
 }
 
-// header reads the next packet's header, and leaves it where it is.
-func (c *Conn) header() (length int, seq byte, err error) {
+// header reads the next packet's header, leaves it where it is, and makes c.seq the number behind it.
+// Compressed packets have numbers of their own, and those within do not count.
+func (c *Conn) header(how mode) (length int, err error) {
 	if err := c.need(wire.HeaderSize); err != nil {
 		if c.Buffered() {
 			err = ended(err)
 		}
-		return 0, 0, err
+		return 0, err
 	}
-	length, seq = wire.Header(c.current().bytes())
-	return length, seq, nil
+	length, seq := wire.Header(c.current().bytes())
+	want := c.seq
+	c.seq = seq + 1
+	if seq != want && how != anyNumber && c.current() == &c.in {
+		return 0, outOfOrder(fmt.Errorf("%w: packet %d has number %d", ErrProtocol, want, seq))
+	}
+	return length, nil
 }
 
 // need reads until the current buffer has n bytes. An empty one is given back while nothing comes.

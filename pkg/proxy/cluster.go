@@ -273,7 +273,7 @@ func (p *Proxy) newCluster(o *Options, old *cluster) (*cluster, error) {
 	}
 	var err error
 	c.monitor, err = topology.New(topology.Options{
-		Servers: watched, Interval: o.CheckInterval, Timeout: o.CheckTimeout, Now: p.now,
+		Servers: watched, Interval: o.CheckInterval, Timeout: o.CheckTimeout, Heartbeat: o.Heartbeat, Now: p.now,
 		Events: func(e topology.Event) { p.event(c, e) },
 	})
 	return c, err
@@ -298,13 +298,24 @@ func (c *cluster) end() {
 	<-c.done
 }
 
-// leave is for a session that uses the cluster no more. The last one ends it, if a reload has brought
-// another.
+// leave is for a session that uses the cluster no more. After the last one the watch ends it, if a
+// reload has brought another.
 func (c *cluster) leave(p *Proxy) {
 	if c.users.Add(-1) > 0 {
 		return
 	}
-	p.wait.Go(func() {
+	p.left.Lock()
+	defer p.left.Unlock()
+	p.leftBehind = append(p.leftBehind, c)
+}
+
+// endLeft ends the clusters that nobody uses any more.
+func (p *Proxy) endLeft() {
+	p.left.Lock()
+	all := p.leftBehind
+	p.leftBehind = nil
+	p.left.Unlock()
+	for _, c := range all {
 		c.end()
 		now := p.cluster.Load()
 		for _, s := range c.servers {
@@ -312,7 +323,7 @@ func (c *cluster) leave(p *Proxy) {
 				s.dialing.pool.Close()
 			}
 		}
-	})
+	}
 }
 
 func (c *cluster) has(d *dialing) bool {

@@ -66,9 +66,12 @@ func (s *session) ok() error {
 
 // present is the session's status as a server would tell it.
 func (s *session) present() wire.Status {
-	status := s.status &^ (wire.InTransaction | wire.Autocommit | wire.MoreResults | wire.CursorExists | wire.SessionStateChanged)
+	status := s.status &^ (wire.InTransaction | wire.InReadOnly | wire.Autocommit | wire.MoreResults | wire.CursorExists | wire.SessionStateChanged)
 	if s.route.Transaction.Open && !s.route.AutocommitOff {
 		status |= wire.InTransaction
+		if s.route.Transaction.ReadOnly {
+			status |= wire.InReadOnly
+		}
 	}
 	if !s.route.AutocommitOff {
 		status |= wire.Autocommit

@@ -75,7 +75,7 @@ func (s *session) exchange(l *link, req *request, d *route.Decision, epoch topol
 	}
 	if err := s.addStatement(l, req); err != nil {
 		out.failed = true
-		out.end = s.fail(1835, "HY000", "Malformed communication packet: "+err.Error())
+		out.end = s.fail(1835, "HY000", "Malformed communication packet.")
 		return out
 	}
 	if out.broken = l.conn.Write(s.packets); out.broken != nil {

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/sessionstate"
 	"github.com/mysqlrw/mysqlrw/pkg/sqltoken"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
@@ -62,6 +63,9 @@ func (s *session) onPrimaryText(text string) error {
 func (s *session) resetConnection() error {
 	s.spendLinks()
 	s.route.Reset(true)
+	if cat := s.first.Catalog(); cat.Server().Flavor == flavor.MySQL {
+		s.first = cat.New(0) // it takes the server's character set then, not that of the login
+	}
 	s.restart(s.first.WithSchema(s.state.Schema()))
 	return s.ok()
 }

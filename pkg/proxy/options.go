@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/mysqlrw/mysqlrw/lag"
 	"github.com/mysqlrw/mysqlrw/pkg/backend"
 	"github.com/mysqlrw/mysqlrw/pkg/pool"
 	"github.com/mysqlrw/mysqlrw/pkg/topology"
@@ -24,6 +25,10 @@ type Options struct {
 
 	// CheckInterval and CheckTimeout are the monitor's; see topology.Options for 0.
 	CheckInterval, CheckTimeout time.Duration
+
+	// Heartbeat is the table that lag is measured by; without a name it is measured by what the
+	// servers tell.
+	Heartbeat lag.HeartbeatTable
 
 	Pool pool.Limits // of each server
 

@@ -37,6 +37,9 @@ type Proxy struct {
 	reload   sync.Mutex
 	draining atomic.Bool
 	wait     sync.WaitGroup // for listeners, sessions and the watch
+
+	left       sync.Mutex
+	leftBehind []*cluster // that a reload has replaced, and that no session uses any more
 }
 
 // New makes a proxy that neither listens nor connects yet. The error is about options that cannot
@@ -129,6 +132,7 @@ func (p *Proxy) Run() {
 		_ = s.client.Close()
 	})
 	p.wait.Wait()
+	p.endLeft()
 	c := p.cluster.Load()
 	c.end()
 	for _, s := range c.servers {

@@ -35,7 +35,7 @@ const maxAttempts = 8
 func (s *session) query(payload []byte) error {
 	var q wire.Query
 	if err := q.Decode(payload, s.client.Capabilities()); err != nil {
-		return s.fail(1835, "HY000", "Malformed communication packet: "+err.Error())
+		return s.fail(1835, "HY000", "Malformed communication packet.")
 	}
 	req := request{command: wire.ComQuery, payload: payload, text: unsafeText(q.Text)}
 	req.st = route.Classify(req.text, &s.route.Options)
@@ -163,6 +163,11 @@ func (s *session) refused(req *request, d *route.Decision) (again bool, err erro
 		}
 	}
 	s.note(req, d, -1)
+	for _, r := range d.Reasons() {
+		if r == route.InReadOnlyTransaction && s.route.Transaction.ReadOnly && !missing {
+			return false, s.fail(1792, "25006", "Cannot execute statement in a READ ONLY transaction.")
+		}
+	}
 	code, state := refusal(d)
 	message := d.Error
 	if message == "" {

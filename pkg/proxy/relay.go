@@ -26,6 +26,9 @@ func (s *session) relay(l *link, req *request, d *route.Decision, epoch topology
 	if req.st.Class == route.Call {
 		conv.FollowedUp()
 	}
+	if s.begin != "" && !out.begun {
+		conv.Set(s.present() & (wire.InTransaction | wire.InReadOnly))
+	}
 	a := conv.Answer()
 	for !a.Done() {
 		var n int

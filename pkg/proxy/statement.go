@@ -163,7 +163,10 @@ func (s *session) findStatement(payload []byte) *statement {
 }
 
 func (s *session) unknownStatement(payload []byte, function string) error {
-	id, _ := wire.StatementID(payload)
+	id, ok := wire.StatementID(payload)
+	if !ok {
+		return s.fail(1835, "HY000", "Malformed communication packet.")
+	}
 	if s.first.Catalog().Server().Flavor == flavor.MySQL {
 		function = "mysql_stmt_precheck"
 	}
@@ -178,7 +181,7 @@ func (s *session) executeStatement(payload []byte) error {
 	}
 	var m wire.Execute
 	if err := m.Decode(payload, st.params, s.client.Capabilities()); err != nil {
-		return s.fail(1835, "HY000", "Malformed communication packet: "+err.Error())
+		return s.fail(1835, "HY000", "Malformed communication packet.")
 	}
 	if m.Parameters.NewTypes && !bytes.Equal(st.types, m.Parameters.Types) {
 		st.types = append(st.types[:0], m.Parameters.Types...)

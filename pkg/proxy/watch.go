@@ -30,6 +30,7 @@ func (p *Proxy) watch() {
 			return
 		case now := <-tick.C:
 			p.killGone(now)
+			p.endLeft()
 			if now.Sub(swept) >= sweepEvery {
 				swept = now
 				for _, s := range p.cluster.Load().servers {

@@ -20,6 +20,7 @@ type Converter struct {
 	eofSeq  byte   // its number
 	out     Status // flags of an OUT parameters' result, for the EOF in front of its row
 	more    bool   // every result is followed by something
+	set     Status // flags that the client is to see in each packet that has any
 	scratch []byte
 }
 
@@ -33,6 +34,10 @@ func (c *Converter) Start(command Command, server, client Capability, status Sta
 	}
 	return c.answer.Start(command, server)
 }
+
+// Set adds flags to the status that the client sees: of a transaction that the server does not know
+// of yet, for one. It is called behind Start.
+func (c *Converter) Set(flags Status) { c.set = flags }
 
 // FollowedUp says that every result of this answer is followed by another or by an OK, as those of a
 // CALL are. A server says so in the EOF behind the definitions already, and clients that want one
@@ -126,7 +131,7 @@ func (c *Converter) appendPending(dst []byte, step Step) []byte {
 		c.shift--
 		return dst
 	}
-	eof := OK{EOF: true, Status: c.status | c.out}
+	eof := OK{EOF: true, Status: c.status | c.out | c.set}
 	if c.more && c.answer.command != ComStmtPrepare {
 		eof.Status |= MoreResults
 	}
@@ -139,11 +144,12 @@ func (c *Converter) appendPending(dst []byte, step Step) []byte {
 // appendEnd writes the OK or EOF that the client gets for packet.
 func (c *Converter) appendEnd(dst, packet []byte) []byte {
 	const both = DeprecateEOF | SessionTrack
-	if c.keep == nil && (c.client^c.answer.caps)&both == 0 {
+	if c.keep == nil && c.set == 0 && (c.client^c.answer.caps)&both == 0 {
 		return c.relay(dst, packet)
 	}
 	_, seq := Header(packet)
 	end := c.answer.final
+	end.Status |= c.set
 	c.scratch = end.For(c.client, c.keep, c.scratch[:0])
 	start := len(dst)
 	dst, _ = Finish(end.Append(Reserve(dst), c.client), start, seq+c.shift)
