@@ -26,7 +26,7 @@ func (s *serving) optionsFor(c *config.Config) (proxy.Options, error) {
 		IdleTimeout: c.Timeouts.IdleTimeout, PrimaryWait: c.Timeouts.PrimaryWait, QueueTimeout: c.Limits.QueueTimeout,
 		MaxConnections: c.Limits.MaxConnections, MaxConnectionsPerUser: c.Limits.MaxConnectionsPerUser,
 		MaxPacket: int(c.Limits.MaxPacket), QueueLength: c.Limits.QueueLength,
-		AcquireTimeout: c.Pool.AcquireTimeout, ServerIDs: c.Pool.ConnectionID == "server",
+		AcquireTimeout: c.Pool.AcquireTimeout, MaxLifetime: c.Pool.MaxLifetime, ProveAgain: c.Pool.ProveAgain, ServerIDs: c.Pool.ConnectionID == "server",
 		Heartbeat: lag.HeartbeatTable{
 			Name: c.Monitor.HeartbeatTable, UTC: c.Monitor.HeartbeatZone == "utc", Interval: c.Monitor.HeartbeatInterval,
 		},

@@ -160,6 +160,10 @@ type Pool struct {
 	IdleTimeout time.Duration `toml:"idle-timeout" effect:"now"`
 	// AcquireTimeout is how long a statement waits for a connection.
 	AcquireTimeout time.Duration `toml:"acquire-timeout" min:"1ms" effect:"now"`
+	// MaxLifetime is the age over which a connection is given to no other client, and ProveAgain that
+	// of a password's proof over which a server is asked again.
+	MaxLifetime time.Duration `toml:"max-lifetime" min:"1s" effect:"now"`
+	ProveAgain  time.Duration `toml:"prove-again" min:"1ms" effect:"now"`
 	// ConnectionID says whose number CONNECTION_ID() is.
 	ConnectionID string `toml:"connection-id" enum:"proxy|server" effect:"now"`
 }
@@ -208,7 +212,10 @@ func defaults() *Config {
 	return &Config{
 		Monitor: Monitor{Interval: time.Second, Timeout: 2 * time.Second, HeartbeatZone: "server"},
 		Policy:  policyFrom(route.DefaultPolicy()),
-		Pool:    Pool{MaxConnections: 100, MaxIdle: 50, IdleTimeout: time.Minute, AcquireTimeout: 30 * time.Second, ConnectionID: "proxy"},
+		Pool: Pool{
+			MaxConnections: 100, MaxIdle: 50, IdleTimeout: time.Minute, AcquireTimeout: 30 * time.Second,
+			MaxLifetime: 10 * time.Minute, ProveAgain: 10 * time.Second, ConnectionID: "proxy",
+		},
 		Timeouts: Timeouts{
 			ConnectTimeout: 5 * time.Second, LoginTimeout: 10 * time.Second, IdleTimeout: 8 * time.Hour,
 			PrimaryWait: 10 * time.Second, DrainTimeout: 30 * time.Second,

@@ -169,6 +169,21 @@ func (p *Pool[K, M]) Acquire(ctx context.Context, key K, owner, tag any) (h *Han
 	return p.wait(ctx, w, owner)
 }
 
+// AcquireNew opens a connection that nobody has had before, in the place of an idle one if there is
+// no room.
+func (p *Pool[K, M]) AcquireNew(ctx context.Context, key K) (*Handle[K, M], error) {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil, ErrClosed
+	}
+	p.open++ // it may be one more than Limits.Max for a moment: the next Release sees to that
+	p.opening++
+	p.mu.Unlock()
+	h, _, err := p.connect(ctx, key, nil)
+	return h, err
+}
+
 // connect opens a connection, for which the caller has counted open and opening.
 func (p *Pool[K, M]) connect(ctx context.Context, key K, owner any) (*Handle[K, M], bool, error) {
 	m, err := p.o.Open(ctx, key)

@@ -3,6 +3,7 @@ package proxy
 import (
 	"container/list"
 	"sync"
+	"time"
 
 	"github.com/mysqlrw/mysqlrw/pkg/frontend"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
@@ -15,8 +16,31 @@ type account struct {
 	password string
 	known    frontend.Credential
 
-	mu      sync.Mutex
-	schemas map[string]bool // which the account was seen to be able to select
+	mu       sync.Mutex
+	provenAt time.Time // when a server accepted the password last; zero if none has
+	needsTLS bool
+	schemas  map[string]bool // which the account was seen to be able to select
+}
+
+// proven notes that a server has accepted the password.
+func (a *account) proven(at time.Time, needsTLS bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.provenAt, a.needsTLS = at, needsTLS
+}
+
+// doubt makes the next login prove the password again.
+func (a *account) doubt() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.provenAt, a.schemas = time.Time{}, nil
+}
+
+// proof returns what is known of the account's last proof.
+func (a *account) proof() (at time.Time, needsTLS bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.provenAt, a.needsTLS
 }
 
 // maxSchemas bounds account.schemas.
@@ -108,6 +132,18 @@ func (a *accounts) learn(proven *account) *account {
 		delete(a.learned, last.Value.(*account).user)
 	}
 	return proven
+}
+
+// doubt makes every account prove its password at its next login.
+func (a *accounts) doubt() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, one := range a.given {
+		one.doubt()
+	}
+	for e := a.order.Front(); e != nil; e = e.Next() {
+		e.Value.(*account).doubt()
+	}
 }
 
 // forget drops a learned account whose password a server refuses now.

@@ -48,6 +48,8 @@ type dialing struct {
 
 	// generation counts the changes of the server's global variables that went through here.
 	generation atomic.Uint64
+	// rights counts the changes of accounts and privileges that went through here.
+	rights atomic.Uint64
 
 	loading  sync.Mutex // of the catalog: one connection asks, the others wait for it
 	mu       sync.Mutex
@@ -111,6 +113,7 @@ func tooMany(err error) bool {
 
 // open logs in to the server.
 func (d *dialing) open(ctx context.Context, k key) (*link, error) {
+	rights := d.rights.Load()
 	conn, err := backend.Dial(ctx, &backend.Options{
 		Network: d.Network, Address: d.Address, User: k.account.user, Password: k.account.password,
 		TLSMode: d.TLSMode, TLS: d.TLS, Want: k.want, ConnectTimeout: d.p.conf.Load().ConnectTimeout,
@@ -123,7 +126,7 @@ func (d *dialing) open(ctx context.Context, k key) (*link, error) {
 		}
 		return nil, err
 	}
-	l := &link{conn: conn, from: d, account: k.account}
+	l := &link{conn: conn, from: d, account: k.account, born: d.p.now(), rights: rights}
 	if l.catalog, err = d.catalogFor(ctx, conn); err != nil {
 		_ = conn.Close()
 		return nil, err

@@ -170,11 +170,15 @@ func (s *session) prelude(l *link, req *request) (sure bool, err error) {
 	l.noisy = l.noisy || len(l.unwanted) > 0
 	l.unwanted = l.unwanted[:0]
 	sure = true
-	if l.state != s.state {
+	if l.state != s.state || l.unselected {
 		diff, err := s.align(l)
 		if err != nil {
 			return false, err
 		}
+		if l.unselected && diff.Schema == "" {
+			diff.Schema = s.state.Schema()
+		}
+		l.unselected = false
 		if diff.First != "" {
 			s.addStep(l, stepState, wire.ComQuery, diff.First)
 		}

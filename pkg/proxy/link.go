@@ -2,8 +2,10 @@ package proxy
 
 import (
 	"context"
+	"time"
 
 	"github.com/mysqlrw/mysqlrw/pkg/backend"
+	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/pool"
 	"github.com/mysqlrw/mysqlrw/pkg/sessionstate"
 )
@@ -19,6 +21,15 @@ type link struct {
 	account *account
 	catalog *sessionstate.Catalog
 
+	// born is when it logged in, with the privileges of then; rights is the number of the last change
+	// of privileges before that.
+	born   time.Time
+	rights uint64
+	// again: it was reset, and is not in all as a new connection: see asNew.
+	again bool
+	// unselected: a reset has set the character set of the schema to the server's default, which only
+	// selecting it again mends.
+	unselected bool
 	// generation is that of the server's global variables, which a session begins with.
 	generation uint64
 	state      *sessionstate.State // what the connection's session is in
@@ -101,7 +112,22 @@ func (l *link) reset(ctx context.Context) error {
 	if err := l.conn.Reset(ctx); err != nil {
 		return err
 	}
+	l.again, l.unselected = true, true
 	return l.wasReset(ctx, l.state.Schema())
+}
+
+// asNew tells whether a new session may have the connection. MySQL from 9.6 on, at least up to 9.7.4,
+// does not give a connection that was reset all that a new one has: its foreign keys cascade without
+// a word in the binary log.
+func (l *link) asNew() bool {
+	v := l.catalog.Server()
+	return !l.again || v.Flavor != flavor.MySQL || !v.Version.AtLeast(9, 6, 0)
+}
+
+// current tells whether the connection has the privileges that a login of now would have, as far as
+// the proxy knows.
+func (l *link) current(now time.Time) bool {
+	return l.rights == l.from.rights.Load() && now.Sub(l.born) < l.from.p.conf.Load().maxLifetime()
 }
 
 // wasReset notes what a reset or login did, and tells the server what to report. schema is the one

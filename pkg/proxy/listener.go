@@ -231,7 +231,8 @@ func (a *authenticator) Verify(ctx context.Context, login *frontend.Login) error
 	return nil
 }
 
-// prove logs in to the primary, or to any server if there is none.
+// prove logs in to the primary, or to any server if there is none, with a connection of its own: one
+// of the pool proves nothing of now. The connection is left in the pool.
 func (s *session) prove(ctx context.Context, one *account, login *frontend.Login) error {
 	k := key{account: one, want: login.Capabilities & carried}
 	err := errors.New("no server can be reached")
@@ -248,7 +249,7 @@ func (s *session) prove(ctx context.Context, one *account, login *frontend.Login
 	}
 	for _, i := range order {
 		pool := s.cluster.servers[i].dialing.pool
-		h, _, e := pool.Acquire(ctx, k, nil, nil)
+		h, e := pool.AcquireNew(ctx, k)
 		if e != nil {
 			var refused *wire.ServerError
 			if err = e; errors.As(e, &refused) {
@@ -256,13 +257,39 @@ func (s *session) prove(ctx context.Context, one *account, login *frontend.Login
 			}
 			continue
 		}
-		if !login.Secure {
-			e = h.Member.refusesOpen(ctx)
-		}
+		needsTLS, e := h.Member.needsTLS(ctx)
 		pool.Release(h, 0, nil, s.p.now())
-		return e
+		if e != nil {
+			return e
+		}
+		one.proven(s.p.now(), needsTLS)
+		return nil
 	}
 	return err
+}
+
+// provenLately proves the password of an account again if the last proof is old, and refuses what
+// the account does not allow.
+func (s *session) provenLately(login *frontend.Login) error {
+	at, needsTLS := s.account.proof()
+	if s.p.now().Sub(at) > s.p.conf.Load().proveAgain() {
+		err := s.prove(s.ctx, s.account, login)
+		var refused *wire.ServerError
+		if errors.As(err, &refused) {
+			gone := s.account
+			s.p.accounts.forget(gone)
+			for _, one := range s.cluster.servers {
+				one.dialing.pool.Forget(func(k key) bool { return k.account == gone })
+			}
+			return err
+		}
+		// Where no server can be reached, what was true lately has to do.
+		_, needsTLS = s.account.proof()
+	}
+	if needsTLS && !login.Secure {
+		return &wire.ServerError{Code: 1045, State: "28000", Message: fmt.Sprintf("Access denied for user '%s': the account requires TLS", s.user)}
+	}
+	return nil
 }
 
 // start makes the session that a client has after its login, and answers it.
@@ -285,6 +312,13 @@ func (s *session) admit(login *frontend.Login) error {
 	s.account = s.p.accounts.find(login.User)
 	if s.account == nil {
 		return s.fail(1045, "28000", "Access denied for user '"+login.User+"': the proxy has forgotten it")
+	}
+	if err := s.provenLately(login); err != nil {
+		var refused *wire.ServerError
+		if errors.As(err, &refused) {
+			_ = s.fail(refused.Code, refused.State, refused.Message)
+		}
+		return err
 	}
 	s.want = s.client.Capabilities() & carried
 	if max := s.p.conf.Load().MaxConnectionsPerUser; max > 0 && s.p.sessions.ofUser(login.User) >= max {
@@ -394,28 +428,25 @@ func isASCII(s string) bool {
 	return true
 }
 
-// refusesOpen gives the error that a server would give a client without TLS whose account needs it:
-// the proxy's own connection may have it.
-func (l *link) refusesOpen(ctx context.Context) error {
+// needsTLS asks whether the account may log in over TLS only. If the proxy's own connection has none,
+// the server itself has answered that.
+func (l *link) needsTLS(ctx context.Context) (bool, error) {
 	if !l.conn.Secure() {
-		return nil // the server itself has let it in
+		return false, nil
 	}
 	r, err := l.conn.Query(ctx, "SHOW CREATE USER CURRENT_USER()")
 	if err != nil {
 		var refused *wire.ServerError
 		if errors.As(err, &refused) {
-			return nil // an old server, or an account that may not ask for itself
+			return false, nil // an old server, or an account that may not ask for itself
 		}
-		return err
+		return false, err
 	}
-	if needsTLS(first(r)) {
-		return &wire.ServerError{Code: 1045, State: "28000", Message: fmt.Sprintf("Access denied for user '%s': the account requires TLS", l.account.user)}
-	}
-	return nil
+	return requiresTLS(first(r)), nil
 }
 
-// needsTLS tells whether a CREATE USER has REQUIRE SSL, X509 or more.
-func needsTLS(create string) bool {
+// requiresTLS tells whether a CREATE USER has REQUIRE SSL, X509 or more.
+func requiresTLS(create string) bool {
 	_, behind, found := strings.Cut(create, " REQUIRE ")
 	return found && !strings.HasPrefix(behind, "NONE")
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
+	"github.com/mysqlrw/mysqlrw/pkg/pool"
 	"github.com/mysqlrw/mysqlrw/pkg/sessionstate"
 	"github.com/mysqlrw/mysqlrw/pkg/sqltoken"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
@@ -61,7 +62,7 @@ func (s *session) onPrimaryText(text string) error {
 // resetConnection makes the session as it was after the login. The schema stays, and so does the
 // position that reads must not be older than: a pool that resets its connections relies on it.
 func (s *session) resetConnection() error {
-	s.spendLinks()
+	s.resetLinks()
 	s.route.Reset(true)
 	if cat := s.first.Catalog(); cat.Server().Flavor == flavor.MySQL {
 		s.first = cat.New(0) // it takes the server's character set then, not that of the login
@@ -70,15 +71,28 @@ func (s *session) resetConnection() error {
 	return s.ok()
 }
 
-// spendLinks gives every connection back, and has it reset: the new session begins with the global
-// variables of now.
-func (s *session) spendLinks() {
+// resetLinks resets the connections that the session has, and leaves them in the pool as its own.
+func (s *session) resetLinks() {
+	s.closeStatements()
 	for i := range s.links {
-		if one := &s.links[i]; one.h != nil && (one.have || s.reclaim(i)) {
-			one.h.Member.dirty = true
+		one := &s.links[i]
+		if one.h == nil {
+			continue
 		}
+		if !one.have && !s.reclaim(i) {
+			*one = held{}
+			continue
+		}
+		l := one.h.Member
+		l.insertID.owed = nil
+		if l.conn.Err() != nil || l.spoiled || l.reset(s.ctx) != nil {
+			s.discard(i)
+			continue
+		}
+		l.unselected = false // as the server leaves it
+		s.letGo(i, pool.Soft)
 	}
-	s.dropLinks()
+	s.insertOn, s.last = nil, -1
 }
 
 // restart begins the session anew in a state.
@@ -101,7 +115,7 @@ func (s *session) restart(state *sessionstate.State) {
 
 // changeUser is a login on the same connection.
 func (s *session) changeUser(payload []byte) error {
-	s.spendLinks()
+	s.dropLinks()
 	login, err := s.client.ChangeUser(s.ctx, payload)
 	if err != nil {
 		return errEnd

@@ -36,6 +36,12 @@ type Options struct {
 	LoginTimeout   time.Duration // of a client; 0 is no bound
 	IdleTimeout    time.Duration // of a client; 0 is no bound
 	PrimaryWait    time.Duration // for how long a write waits for a primary
+	// ProveAgain is how old the proof of a password may be for a login that costs no server anything; 0
+	// is DefaultProveAgain.
+	ProveAgain time.Duration
+	// MaxLifetime is the age over which a connection is given to no further session, which may have
+	// other privileges than the one that it was opened for; 0 is DefaultMaxLifetime.
+	MaxLifetime time.Duration
 	// AcquireTimeout is how long a statement waits for a connection; 0 is DefaultAcquireTimeout.
 	AcquireTimeout time.Duration
 
@@ -117,6 +123,26 @@ func (o *Options) check() error {
 
 // DefaultAcquireTimeout is Options.AcquireTimeout when that is 0.
 const DefaultAcquireTimeout = 30 * time.Second
+
+// Defaults of Options.
+const (
+	DefaultProveAgain  = 10 * time.Second
+	DefaultMaxLifetime = 10 * time.Minute
+)
+
+func (o *Options) proveAgain() time.Duration {
+	if o.ProveAgain > 0 {
+		return o.ProveAgain
+	}
+	return DefaultProveAgain
+}
+
+func (o *Options) maxLifetime() time.Duration {
+	if o.MaxLifetime > 0 {
+		return o.MaxLifetime
+	}
+	return DefaultMaxLifetime
+}
 
 func (o *Options) acquireTimeout() time.Duration {
 	if o.AcquireTimeout > 0 {

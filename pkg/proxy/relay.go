@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/gtid"
@@ -53,6 +56,9 @@ func (s *session) relay(l *link, req *request, d *route.Decision, epoch topology
 				l.conn.Advance(n)
 				s.out = s.out[:0]
 				return
+			}
+			if start == 0 && !out.began { // a server that ends a connection numbers its last word from 0
+				s.out[wire.HeaderSize-1] = s.client.Seq()
 			}
 		case wire.StepHead:
 			if req.command == wire.ComStmtPrepare {
@@ -178,6 +184,31 @@ func (s *session) track(l *link, d *route.Decision, block []byte, epoch topology
 	s.follow()
 }
 
+// changesRights tells whether a statement may have changed accounts or privileges. One too many costs
+// some logins.
+func changesRights(st *route.Statement, text string) bool {
+	switch st.Class {
+	case route.DDL, route.Admin, route.Set, route.Call, route.Execute, route.Unknown:
+	case route.Write, route.Load:
+		return st.Facts.Any(route.FactSystemSchema)
+	default:
+		return false
+	}
+	if len(text) > maxRights {
+		return false
+	}
+	text = strings.ToLower(text)
+	for _, word := range [...]string{"user", "grant", "revoke", "role", "password", "privileges"} {
+		if strings.Contains(text, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxRights is the length of a text over which it is no statement about accounts.
+const maxRights = 64 << 10
+
 // lookAfter finds out what a statement has changed before it failed, where the server does not tell.
 func (s *session) lookAfter(l *link, req *request) {
 	if l.catalog.Server().Flavor != flavor.MariaDB || l.state != s.state || l.conn.Err() != nil {
@@ -220,6 +251,12 @@ func (s *session) follow() {
 	}
 	charset, _ := s.state.Value("character_set_client")
 	s.route.Follow(mode, charset)
+	s.wait = 0
+	if text, ok := s.state.Value("wait_timeout"); ok {
+		if seconds, err := strconv.Atoi(text); err == nil {
+			s.wait = time.Duration(seconds) * time.Second
+		}
+	}
 }
 
 // position takes in a position that came with an answer. Most often it is the one before.
@@ -328,6 +365,12 @@ func (s *session) after(l *link, req *request, d *route.Decision, out *outcome) 
 	if out.failed {
 		s.lookAfter(l, req)
 		return
+	}
+	if changesRights(&req.st, text) {
+		for _, one := range s.cluster.servers {
+			one.dialing.rights.Add(1)
+		}
+		s.p.accounts.doubt()
 	}
 	if req.st.Facts.Any(route.FactGlobal) {
 		l.from.generation.Add(1)

@@ -72,8 +72,10 @@ type session struct {
 	busy    atomic.Bool   // between a command and its answer
 	// drainable: it waits for a command and has nothing to lose.
 	drainable atomic.Bool
-	counted   string    // the user that sessions has counted it for
-	bounded   time.Time // when the read deadline was set
+	counted   string        // the user that sessions has counted it for
+	bounded   time.Time     // when the read deadline was set
+	limit     time.Duration // that it was set to
+	wait      time.Duration // the session's own wait_timeout, if it has set one
 }
 
 // held is what a session has of one server.
@@ -127,9 +129,14 @@ func (s *session) idle() {
 	if cap(s.packets) > maxKept {
 		s.packets = nil
 	}
-	if d := s.p.conf.Load().IdleTimeout; d > 0 {
+	d := s.p.conf.Load().IdleTimeout
+	if s.wait > 0 && (d == 0 || s.wait < d) {
+		d = s.wait
+	}
+	if d > 0 {
 		// Moving a deadline costs as much as a lock or two, and nobody counts an idle hour in moments.
-		if now := s.p.now(); now.Sub(s.bounded) > d/64 {
+		if now := s.p.now(); now.Sub(s.bounded) > d/64 || s.limit != d {
+			s.limit = d
 			s.bounded = now
 			_ = s.client.SetReadDeadline(now.Add(d))
 		}
@@ -212,13 +219,13 @@ func (s *session) giveBack(i int, h *handle) {
 	l.insertID.owed = nil
 	pool := s.cluster.servers[i].dialing.pool
 	switch {
-	case l.conn.Err() != nil || l.spoiled:
+	case l.conn.Err() != nil || l.spoiled || !l.asNew():
 		pool.Discard(h)
 		return
 	case l.dirty || s.needs(i) || l.conn.Status().Has(wire.InTransaction):
 		ctx, cancel := context.WithTimeout(context.Background(), resetTimeout)
 		defer cancel()
-		if l.reset(ctx) != nil {
+		if l.again = true; !l.asNew() || l.reset(ctx) != nil {
 			pool.Discard(h)
 			return
 		}

@@ -14,6 +14,7 @@ func (s *session) settle(i int, req *request, out *outcome) {
 		return
 	}
 	s.last = i
+	one.at = s.p.now()
 	s.ask(l, out.warnings > 0)
 	if s.needs(i) {
 		return

@@ -30,6 +30,9 @@ func (s *session) try(req *request, d *route.Decision) (again bool, err error) {
 	if err == nil && asksPrevious && d.Target != route.ToLast && s.last != i {
 		err = l.reset(s.ctx) // what it knows is of somebody else's statement
 	}
+	if err != nil && s.links[i].have {
+		return s.broken(req, d, &outcome{broken: err})
+	}
 	if err != nil {
 		return s.acquireFailed(req, d, err)
 	}
@@ -78,8 +81,15 @@ func (s *session) enter(srv *server) error {
 
 // acquire gets a connection to a server: the one that the session has or had, or another one.
 func (s *session) acquire(i int) (*link, error) {
-	if s.links[i].have {
-		return s.links[i].h.Member, nil
+	if one := &s.links[i]; one.have {
+		// A server may have had its last word meanwhile, as for a transaction that was idle for too
+		// long. It must not be taken for the answer to what comes now.
+		if s.p.now().Sub(one.at) > freshFor {
+			if err := one.h.Member.CheckIdle(); err != nil {
+				return one.h.Member, err
+			}
+		}
+		return one.h.Member, nil
 	}
 	if s.links[i].h != nil {
 		if s.reclaim(i) {
@@ -94,17 +104,22 @@ func (s *session) acquire(i int) (*link, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, s.p.conf.Load().acquireTimeout())
 	defer cancel()
 	k := key{account: s.account, want: s.want}
-	h, _, err := d.pool.Acquire(ctx, k, s, s.state)
-	if err != nil {
-		return nil, err
-	}
-	l := h.Member
-	if err := s.takeOver(ctx, l); err != nil {
+	for {
+		h, fresh, err := d.pool.Acquire(ctx, k, s, s.state)
+		if err != nil {
+			return nil, err
+		}
+		l := h.Member
+		err = s.takeOver(ctx, l)
+		if err == nil && (fresh || l.asNew() && l.current(s.p.now())) {
+			s.links[i] = held{h: h, have: true}
+			return l, nil
+		}
 		d.pool.Discard(h)
-		return nil, err
+		if fresh {
+			return nil, err
+		}
 	}
-	s.links[i] = held{h: h, have: true}
-	return l, nil
 }
 
 // hasLast tells whether the session has, or got back, the connection of the statement before.
