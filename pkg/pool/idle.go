@@ -1,5 +1,7 @@
 package pool
 
+import "time"
+
 // idleList is the idle connections of one kind, from the one used last to the one idle longest.
 type idleList[K comparable, M Member] struct {
 	first, last *Handle[K, M]
@@ -71,7 +73,7 @@ func (p *Pool[K, M]) find(key K, tag any) (h *Handle[K, M], open bool) {
 	if !room {
 		return nil, false
 	}
-	if h = p.other(key); h != nil { // of another kind: its place is needed
+	if h = p.other(key, now); h != nil { // of another kind: its place is needed
 		p.take(h)
 		_ = h.Member.Close()
 		p.opening++
@@ -111,14 +113,14 @@ func (l *idleList[K, M]) oldest(keep Keep) *Handle[K, M] {
 }
 
 // other returns the connection of another kind that is missed least.
-func (p *Pool[K, M]) other(key K) (found *Handle[K, M]) {
+func (p *Pool[K, M]) other(key K, now time.Time) (found *Handle[K, M]) {
 	for k, l := range p.idle {
 		if k == key {
 			continue
 		}
-		for _, keep := range [...]Keep{Free, Soft, Sticky} {
+		for _, keep := range [...]Keep{Free, Soft, Sticky, Firm} {
 			h := l.oldest(keep)
-			if h == nil {
+			if h == nil || keep == Firm && now.Sub(h.since) < keepAfter {
 				continue
 			}
 			if found == nil || h.keep < found.keep || h.keep == found.keep && h.since.Before(found.since) {

@@ -384,3 +384,20 @@ func BenchmarkReclaim(b *testing.B) {
 		p.Reclaim(h, "x")
 	}
 }
+
+// TestOtherKind: what a client keeps firmly does not keep clients of another kind out for ever.
+func TestOtherKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(&factory{}, 1)
+		h := acquire(t, p, "a", "x")
+		p.Release(h, pool.Firm, nil, time.Now())
+		done := make(chan *handle)
+		go func() { done <- acquire(t, p, "b", "y") }()
+		synctest.Wait()
+		time.Sleep(2 * time.Second)
+		p.Sweep()
+		if got := <-done; got == h || h.Member.closed.Load() != 1 {
+			t.Error("the place was not given")
+		}
+	})
+}

@@ -127,10 +127,7 @@ func (p *Proxy) Run() {
 	}
 	<-p.ctx.Done()
 	p.stopListening()
-	p.sessions.each(func(s *session) {
-		s.cancel(shutDown)
-		_ = s.client.Close()
-	})
+	p.cutAll()
 	p.wait.Wait()
 	p.endLeft()
 	c := p.cluster.Load()

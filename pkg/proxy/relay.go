@@ -382,7 +382,7 @@ func (s *session) after(l *link, req *request, d *route.Decision, out *outcome) 
 	s.variables(l, req, text, s.serverName(d.Server))
 	s.bind(d.Server)
 	if req.st.Class == route.Set && containsFold(text, "session_track_") {
-		s.retrack(l)
+		s.retrack(l, text)
 	}
 	if !s.route.Transaction.Open {
 		s.begin = ""

@@ -61,8 +61,8 @@ func (t *tracks) wants(one wire.Tracker) bool {
 }
 
 // retrack finds out what the client wants now, behind a SET of a session_track_ variable, and tells
-// the server again what the proxy wants.
-func (s *session) retrack(l *link) {
+// the server again what the proxy wants. What the text does not name is the proxy's own still.
+func (s *session) retrack(l *link, text string) {
 	r, err := l.conn.Query(s.ctx, "SHOW SESSION VARIABLES LIKE 'session\\_track\\_%'")
 	if err != nil {
 		return // the connection is lost, which the next statement finds
@@ -70,6 +70,9 @@ func (s *session) retrack(l *link) {
 	t := &s.tracks
 	for _, row := range r.Rows {
 		name, value := string(row[0]), string(row[1])
+		if !containsFold(text, name) {
+			continue
+		}
 		on := value != "OFF" && value != "0"
 		switch strings.TrimPrefix(name, "session_track_") {
 		case "schema":

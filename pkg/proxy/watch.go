@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 )
@@ -50,22 +49,46 @@ func (p *Proxy) killGone(now time.Time) {
 			gone = append(gone, s)
 		}
 	})
-	if len(gone) == 0 {
-		return
+	if len(gone) > 0 {
+		ctx, cancel := context.WithTimeout(p.ctx, killTimeout)
+		defer cancel()
+		p.stopAll(ctx, gone, clientGone)
 	}
+}
+
+// stopAll kills the statements of sessions, and the sessions, and returns when that is done.
+func (p *Proxy) stopAll(ctx context.Context, all []*session, how killed) {
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, maxKills)
-	for _, s := range gone {
+	for _, s := range all {
 		slots <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-slots }()
-			ctx, cancel := context.WithTimeout(p.ctx, killTimeout)
-			defer cancel()
-			err := s.stop(ctx, clientGone, nil)
-			if err != nil && !errors.Is(err, context.Canceled) {
-				p.log.Warn("kill of a query whose client is gone", "session", s.id, "user", s.user, "error", err)
+			if err := s.stop(ctx, how, nil); err != nil && ctx.Err() == nil {
+				p.log.Warn("kill of a statement", "why", how.Error(), "session", s.id, "user", s.user, "error", err)
 			}
 		})
 	}
 	wait.Wait()
 }
+
+// cutAll ends what runs, on the servers too as far as that is quick, and every connection.
+func (p *Proxy) cutAll() {
+	var running []*session
+	p.sessions.each(func(s *session) {
+		if s.since.Load() != 0 {
+			running = append(running, s)
+		}
+		s.cancel(shutDown)
+		_ = s.client.Close()
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), cutTimeout)
+	defer cancel()
+	p.stopAll(ctx, running, shutDown)
+	for _, s := range p.cluster.Load().servers {
+		s.dialing.cut()
+	}
+}
+
+// cutTimeout is how long the end waits for statements to be killed.
+const cutTimeout = time.Second
