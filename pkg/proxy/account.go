@@ -16,6 +16,7 @@ type account struct {
 	password string
 	known    frontend.Credential
 
+	proving  sync.Mutex // has whoever proves the password
 	mu       sync.Mutex
 	provenAt time.Time // when a server accepted the password last; zero if none has
 	needsTLS bool

@@ -269,25 +269,51 @@ func (s *session) prove(ctx context.Context, one *account, login *frontend.Login
 }
 
 // provenLately proves the password of an account again if the last proof is old, and refuses what
-// the account does not allow.
+// the account does not allow. Of a crowd that logs in at the same time one does it.
 func (s *session) provenLately(login *frontend.Login) error {
-	at, needsTLS := s.account.proof()
-	if s.p.now().Sub(at) > s.p.conf.Load().proveAgain() {
-		err := s.prove(s.ctx, s.account, login)
-		var refused *wire.ServerError
-		if errors.As(err, &refused) {
-			gone := s.account
-			s.p.accounts.forget(gone)
-			for _, one := range s.cluster.servers {
-				one.dialing.pool.Forget(func(k key) bool { return k.account == gone })
-			}
-			return err
+	if err := s.proveAgain(login); err != nil {
+		gone := s.account
+		s.p.accounts.forget(gone)
+		for _, one := range s.cluster.servers {
+			one.dialing.pool.Forget(func(k key) bool { return k.account == gone })
 		}
-		// Where no server can be reached, what was true lately has to do.
-		_, needsTLS = s.account.proof()
+		return err
 	}
-	if needsTLS && !login.Secure {
+	if _, needsTLS := s.account.proof(); needsTLS && !login.Secure {
 		return &wire.ServerError{Code: 1045, State: "28000", Message: fmt.Sprintf("Access denied for user '%s': the account requires TLS", s.user)}
+	}
+	return nil
+}
+
+// proveAgain returns a server's refusal. Where no server can be reached, what was true lately has to
+// do, for another moment.
+func (s *session) proveAgain(login *frontend.Login) error {
+	limit := s.p.conf.Load().proveAgain()
+	old := func() (is, never bool) {
+		at, _ := s.account.proof()
+		return s.p.now().Sub(at) > limit, at.IsZero()
+	}
+	is, never := old()
+	switch {
+	case !is:
+		return nil
+	case never:
+		s.account.proving.Lock()
+	case !s.account.proving.TryLock():
+		return nil
+	}
+	defer s.account.proving.Unlock()
+	if is, _ = old(); !is {
+		return nil
+	}
+	err := s.prove(s.ctx, s.account, login)
+	var refused *wire.ServerError
+	if errors.As(err, &refused) {
+		return err
+	}
+	if err != nil && !never {
+		_, needsTLS := s.account.proof()
+		s.account.proven(s.p.now().Add(time.Second-limit), needsTLS)
 	}
 	return nil
 }
