@@ -106,10 +106,10 @@ func (s *Session) Release(kind Holds, name string) {
 // Held tells whether anything ties the session to a connection.
 func (s *Session) Held() bool { return len(s.holds) > 0 }
 
-// HeldOn tells whether anything ties the session to a connection of that server.
-func (s *Session) HeldOn(server string) bool {
+// HeldOn tells whether anything but some kinds ties the session to a connection of that server.
+func (s *Session) HeldOn(server string, but Holds) bool {
 	for i := range s.holds {
-		if s.holds[i].server == server {
+		if s.holds[i].server == server && s.holds[i].kind&but == 0 {
 			return true
 		}
 	}

@@ -161,7 +161,7 @@ func (p *Pool[K, M]) Acquire(ctx context.Context, key K, owner, tag any) (h *Han
 			break
 		}
 		p.mu.Unlock()
-		return p.connect(ctx, key, owner)
+		return p.connect(ctx, key, owner, true)
 	}
 	w := &waiter[K, M]{key: key, ready: make(chan turn[K, M], 1)}
 	p.waiters = append(p.waiters, w)
@@ -180,18 +180,19 @@ func (p *Pool[K, M]) AcquireNew(ctx context.Context, key K) (*Handle[K, M], erro
 	p.open++ // it may be one more than Limits.Max for a moment: the next Release sees to that
 	p.opening++
 	p.mu.Unlock()
-	h, _, err := p.connect(ctx, key, nil)
+	h, _, err := p.connect(ctx, key, nil, false)
 	return h, err
 }
 
-// connect opens a connection, for which the caller has counted open and opening.
-func (p *Pool[K, M]) connect(ctx context.Context, key K, owner any) (*Handle[K, M], bool, error) {
+// connect opens a connection, for which the caller has counted open and opening. waits is what is done
+// when the server is full.
+func (p *Pool[K, M]) connect(ctx context.Context, key K, owner any, waits bool) (*Handle[K, M], bool, error) {
 	m, err := p.o.Open(ctx, key)
 	p.mu.Lock()
 	p.opening--
 	if err != nil {
 		p.open--
-		if p.o.Full != nil && p.o.Full(err) && p.open > 0 {
+		if waits && p.o.Full != nil && p.o.Full(err) && p.open > 0 {
 			p.fullUntil = p.o.Now().Add(fullFor)
 			w := &waiter[K, M]{key: key, ready: make(chan turn[K, M], 1)}
 			p.waiters = append(p.waiters, w)

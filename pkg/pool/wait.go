@@ -68,7 +68,7 @@ func (p *Pool[K, M]) turn(ctx context.Context, w *waiter[K, M], t turn[K, M], ow
 	case t.err != nil:
 		return nil, false, t.err
 	case t.h == nil:
-		return p.connect(ctx, w.key, owner)
+		return p.connect(ctx, w.key, owner, true)
 	case t.h.Member.CheckIdle() != nil:
 		p.Discard(t.h)
 		return p.Acquire(ctx, w.key, owner, nil)

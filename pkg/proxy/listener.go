@@ -252,7 +252,7 @@ func (s *session) prove(ctx context.Context, one *account, login *frontend.Login
 		h, e := pool.AcquireNew(ctx, k)
 		if e != nil {
 			var refused *wire.ServerError
-			if err = e; errors.As(e, &refused) {
+			if err = e; errors.As(e, &refused) && !tooMany(e) {
 				return e
 			}
 			continue
@@ -308,7 +308,7 @@ func (s *session) proveAgain(login *frontend.Login) error {
 	}
 	err := s.prove(s.ctx, s.account, login)
 	var refused *wire.ServerError
-	if errors.As(err, &refused) {
+	if errors.As(err, &refused) && (never || !tooMany(err)) {
 		return err
 	}
 	if err != nil && !never {

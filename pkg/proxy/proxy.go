@@ -219,6 +219,7 @@ func (p *Proxy) Reload(o Options) error {
 		s.dialing.pool.SetLimits(o.Pool)
 	}
 	old.leave(p)
+	p.sessions.each((*session).wake)
 	return nil
 }
 

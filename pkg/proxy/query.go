@@ -47,6 +47,12 @@ func (s *session) query(payload []byte) error {
 	return s.run(&req)
 }
 
+// plainEnd tells whether a text is COMMIT or ROLLBACK and no more than WORK behind it.
+func plainEnd(text string) bool {
+	words := strings.Fields(strings.TrimRight(text, "; \t\r\n"))
+	return len(words) == 1 || len(words) == 2 && strings.EqualFold(words[1], "work")
+}
+
 // unsafeText makes a string of bytes that are not changed as long as it is used.
 func unsafeText(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
@@ -74,6 +80,8 @@ func (s *session) run(req *request) error {
 			if d.Target = route.ToAll; s.last >= 0 {
 				d.Server = s.last
 			}
+		case (req.st.Class == route.Commit || req.st.Class == route.Rollback) && !plainEnd(req.text):
+			d.Target = route.ToAll // whether it is a statement at all is for a server to say
 		case req.command != wire.ComStmtPrepare:
 			return s.answerItself(req, &d)
 		default: // the primary says whether such a text can be prepared

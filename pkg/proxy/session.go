@@ -72,6 +72,7 @@ type session struct {
 	busy    atomic.Bool   // between a command and its answer
 	// drainable: it waits for a command and has nothing to lose.
 	drainable atomic.Bool
+	woken     atomic.Bool   // the read deadline is over because of a reload
 	counted   string        // the user that sessions has counted it for
 	bounded   time.Time     // when the read deadline was set
 	limit     time.Duration // that it was set to
@@ -143,6 +144,7 @@ func (s *session) idle() {
 	}
 	free := s.free()
 	s.drainable.Store(free)
+	s.move() // behind the line before: a reload looks there after it has brought the new list
 	if s.p.draining.Load() && free {
 		_ = s.client.SetReadDeadline(time.Unix(1, 0))
 	}
@@ -158,6 +160,12 @@ func (s *session) readFailed(err error) error {
 	case errors.Is(err, io.EOF):
 		return errEnd
 	case errors.As(err, &timeout) && timeout.Timeout():
+		if s.ctx.Err() == nil && !s.p.draining.Load() && s.woken.CompareAndSwap(true, false) {
+			s.move()
+			_ = s.client.SetReadDeadline(time.Time{})
+			s.bounded = time.Time{}
+			return nil
+		}
 		if s.ctx.Err() == nil && s.p.draining.Load() && !s.free() {
 			_ = s.client.SetReadDeadline(time.Time{})
 			return nil

@@ -125,6 +125,15 @@ func (all *sessions) empty(ctx context.Context) error {
 	}
 }
 
+// wake has an idle session go over to the list of servers that a reload has brought.
+func (s *session) wake() {
+	if s.busy.Load() || !s.drainable.Load() {
+		return
+	}
+	s.woken.Store(true)
+	_ = s.client.SetReadDeadline(time.Unix(1, 0))
+}
+
 // drain ends the session if it is between two commands and has nothing to lose; else it ends itself
 // as soon as it is.
 func (s *session) drain() {

@@ -3,6 +3,7 @@ package proxy
 import (
 	"github.com/mysqlrw/mysqlrw/pkg/pool"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
+	"github.com/mysqlrw/mysqlrw/route"
 )
 
 // settle decides what becomes of a connection after a statement.
@@ -25,7 +26,7 @@ func (s *session) settle(i int, req *request, out *outcome) {
 	}
 	keep := pool.Soft
 	switch {
-	case out.warnings > 0:
+	case out.warnings > 0 || s.route.HeldOn(s.serverName(i), 0): // FOUND_ROWS() of SQL_CALC_FOUND_ROWS
 		keep = pool.Firm
 	case out.affected > 0 || !l.insertID.known:
 		keep = pool.Sticky
@@ -107,7 +108,7 @@ func (s *session) needs(i int) bool {
 	if l.state == s.state && (s.state.Bound() != "" || s.state.Ask() != "" && l.question == nil || s.state.NextTransaction()) {
 		return true
 	}
-	if s.route.HeldOn(name) || s.identity == l {
+	if s.route.HeldOn(name, route.HoldFoundRows) || s.identity == l {
 		return true
 	}
 	return s.cursors > 0 && s.cursorOn(i)

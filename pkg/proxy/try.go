@@ -60,7 +60,7 @@ func (s *session) try(req *request, d *route.Decision) (again bool, err error) {
 	}
 	s.note(req, d, i)
 	s.settle(i, req, &out)
-	if out.failed && closes(out.code) {
+	if out.failed && (closes(out.code) || out.code == 1317 && req.st.Class == route.Admin) { // KILL of itself
 		return false, errEnd // the server closes behind it, and so does this one
 	}
 	return false, nil

@@ -150,6 +150,9 @@ func (c *Converter) appendEnd(dst, packet []byte) []byte {
 	_, seq := Header(packet)
 	end := c.answer.final
 	end.Status |= c.set
+	if end.Status.Has(OutParameters) && c.addsEOF() && c.answer.caps.Has(LongPassword) {
+		end.Status &^= OutParameters | MoreResults // MySQL forgets them in an EOF, and clients count on it
+	}
 	c.scratch = end.For(c.client, c.keep, c.scratch[:0])
 	start := len(dst)
 	dst, _ = Finish(end.Append(Reserve(dst), c.client), start, seq+c.shift)

@@ -32,8 +32,7 @@ func (m *Execute) Decode(payload []byte, params int, caps Capability) error {
 	named := caps.Has(QueryAttributes)
 	m.Parameters = Parameters{Count: params, Named: named}
 	if params == 0 && (!named || m.Flags&countAvailable == 0) {
-		c.End()
-		return c.Err()
+		return c.Err() // servers do not look at what follows, and MariaDB's client for Node sends something
 	}
 	if named {
 		start := c.pos
