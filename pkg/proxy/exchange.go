@@ -53,16 +53,18 @@ type step struct {
 
 // exchange sends a statement with all that must go before it, and relays the answer.
 func (s *session) exchange(l *link, req *request, d *route.Decision, epoch topology.Epoch) (out outcome) {
+	if req.command == wire.ComStmtExecute && l.prepared[req.stmt.text] == nil {
+		if err := s.prepareFirst(l, req, d, &out); err != nil {
+			return s.notReady(l, err)
+		}
+		if out.broken != nil || out.end != nil || out.failed {
+			return out
+		}
+	}
 	s.packets, s.steps = s.packets[:0], s.steps[:0]
 	sure, err := s.prelude(l, req)
 	if err != nil {
 		return s.notReady(l, err)
-	}
-	if req.command == wire.ComStmtExecute && l.prepared[req.stmt.text] == nil {
-		if !s.prepareFirst(l, req, d, &out) {
-			return out
-		}
-		sure = true
 	}
 	// What must not run in another state than the session's waits until the state is there. What may
 	// run twice goes with it.

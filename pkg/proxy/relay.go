@@ -356,6 +356,9 @@ func (s *session) after(l *link, req *request, d *route.Decision, out *outcome) 
 		InTransaction: out.status.Has(wire.InTransaction), AutocommitOff: !out.status.Has(wire.Autocommit),
 		Position: out.position, StateChanged: out.stateChanged,
 	})
+	if req.st.Class == route.Set {
+		s.follow() // the server's word counts over what the text may have meant
+	}
 	if t := &s.route.Transaction; out.begun && t.Open && t.Server == "" {
 		t.Server = s.serverName(d.Server)
 	}

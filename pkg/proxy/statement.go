@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
+	"github.com/mysqlrw/mysqlrw/pkg/sessionstate"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 	"github.com/mysqlrw/mysqlrw/route"
 )
@@ -230,36 +231,64 @@ func (s *session) appendLongData(l *link, st *statement) {
 	}
 }
 
-// prepareFirst prepares the statement on a connection that does not have it, behind what s.packets
-// has. It returns false if out says how the statement ended.
-func (s *session) prepareFirst(l *link, req *request, d *route.Decision, out *outcome) bool {
+// prepareFirst prepares the statement on a connection that does not have it, in the state that it
+// was prepared in first: schema, sql_mode and character sets decide what its text means. out says if
+// that failed; the error is that the connection cannot be given the state.
+func (s *session) prepareFirst(l *link, req *request, d *route.Decision, out *outcome) error {
+	present := s.state
+	s.state = s.stateOf(req.stmt.text)
+	defer func() { s.state = present }()
+	s.packets, s.steps = s.packets[:0], s.steps[:0]
+	if _, err := s.prelude(l, &request{command: wire.ComStmtPrepare, st: route.Statement{Target: route.ToReplica}}); err != nil {
+		return err
+	}
 	start := len(s.packets)
 	b := append(append(wire.Reserve(s.packets), byte(wire.ComStmtPrepare)), req.stmt.text.text...)
 	s.packets, _ = wire.Finish(b, start, 0)
 	if out.broken = l.conn.Write(s.packets); out.broken != nil {
-		return false
+		return nil
 	}
 	if out.broken = s.readSteps(l, out); out.broken != nil {
-		return false
+		return nil
 	}
 	id, err := l.readPrepare()
 	var e *wire.ServerError
 	if err != nil && !errors.As(err, &e) {
 		out.broken = err
-		return false
+		return nil
 	}
 	if err == nil && !out.failed {
 		l.keep(req.stmt.text, id)
 		l.noisy = true
-		s.packets, s.steps = s.packets[:0], s.steps[:0]
-		return true
+		return nil
 	}
 	if !out.failed { // a replica may lack the table yet
 		out.failed, out.code, out.behind = true, e.Code, true
 		s.out, _ = wire.Finish(e.Append(wire.Reserve(s.out[:0])), 0, 1)
 	}
 	*out = s.stepsFailed(req, d, *out)
-	return false
+	return nil
+}
+
+// stateOf returns the session's state as it was, as far as it counts, when a statement was prepared.
+func (s *session) stateOf(t *preparedText) *sessionstate.State {
+	now := s.preparedKey(t.text)
+	if now == t.preparedKey {
+		return s.state
+	}
+	var block []byte
+	add := func(name, then, now, standard string) {
+		if then == "" {
+			then = standard
+		}
+		if then != now && then != "" {
+			block = wire.AppendVariable(block, name, then)
+		}
+	}
+	add("sql_mode", t.mode, now.mode, s.defaults.mode)
+	add("character_set_client", t.client, now.client, "")
+	add("collation_connection", t.connection, now.connection, "")
+	return s.state.WithSchema(t.schema).Track(block)
 }
 
 // readPrepare reads the answer to a COM_STMT_PREPARE that was written.
