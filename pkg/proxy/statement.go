@@ -128,6 +128,7 @@ func (s *session) prepareStatement(payload []byte) error {
 	if len(s.statements) >= maxStatements {
 		return s.fail(1461, "42000", fmt.Sprintf("Can't create more than max_prepared_stmt_count statements (current value: %d)", maxStatements))
 	}
+	s.prepared = 0 // one that fails leaves no last one
 	req := request{command: wire.ComStmtPrepare, payload: payload, text: unsafeText(payload[1:])}
 	req.st = route.Classify(req.text, &s.route.Options)
 	return s.run(&req)
