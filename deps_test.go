@@ -30,6 +30,7 @@ var rows = [][]string{
 	{"pkg/proxy"},
 	{"pkg/sandbox"},
 	{"pkg/sandbox/sandboxtest"},
+	{"pkg/proxy/clients"},
 	{"commands"},
 	{"cmd/mysqlrw"},
 }

@@ -66,12 +66,15 @@ func (s *session) ok() error {
 
 // present is the session's status as a server would tell it.
 func (s *session) present() wire.Status {
-	status := s.status &^ (wire.InTransaction | wire.InReadOnly | wire.Autocommit | wire.MoreResults | wire.CursorExists | wire.SessionStateChanged)
-	if s.route.Transaction.Open && !s.route.AutocommitOff {
+	status := s.status & (wire.NoBackslashEscapes | wire.StatusANSIQuotes)
+	switch t := &s.route.Transaction; {
+	case t.Open && (!s.route.AutocommitOff || s.begin != ""):
 		status |= wire.InTransaction
-		if s.route.Transaction.ReadOnly {
+		if t.ReadOnly {
 			status |= wire.InReadOnly
 		}
+	case s.route.AutocommitOff:
+		status |= s.status & wire.InTransaction // it has begun if the server says so
 	}
 	if !s.route.AutocommitOff {
 		status |= wire.Autocommit

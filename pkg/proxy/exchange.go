@@ -338,7 +338,7 @@ func (s *session) readSteps(l *link, out *outcome) error {
 		if !errors.As(err, &e) || l.conn.Err() != nil {
 			return err
 		}
-		l.dirty = true // whatever it is in now
+		l.spoiled = true // whatever it is in now
 		if st.kind == stepSchema {
 			s.account.noteSchema(s.state.Schema(), false)
 		}
@@ -377,6 +377,6 @@ func (s *session) addStatement(l *link, req *request) error {
 	default:
 		b = wire.AppendQuery(b, req.text, 0)
 	}
-	s.packets, _ = wire.Finish(b, start, 0)
+	s.packets, s.answerSeq = wire.Finish(b, start, 0)
 	return nil
 }

@@ -162,6 +162,29 @@ func (s *session) broken(req *request, d *route.Decision, out *outcome) (again b
 	return false, s.fail(2013, "HY000", fmt.Sprintf("mysqlrw: lost connection to %s during query: it is unknown whether it took effect", name))
 }
 
+// stillThere looks whether the connections that something of the session lives on are good. Those that
+// were used a moment ago are taken for it.
+func (s *session) stillThere() error {
+	now := s.p.now()
+	for i := range s.links {
+		if one := &s.links[i]; one.have && now.Sub(one.at) > freshFor && one.h.Member.CheckIdle() != nil {
+			if lost := s.lost(i, false); lost != "" {
+				return s.loses(i, lost)
+			}
+			s.discard(i)
+		}
+	}
+	return nil
+}
+
+// loses ends the session because of what was on a connection that is gone.
+func (s *session) loses(i int, lost string) error {
+	s.discard(i)
+	s.cluster.monitor.Recheck(i)
+	_ = s.fail(2013, "HY000", fmt.Sprintf("mysqlrw: lost connection to %s, and with it what the session had there: %s", s.cluster.servers[i].Name, lost))
+	return errEnd
+}
+
 // lost names what a lost connection to a server took with it.
 func (s *session) lost(i int, begun bool) string {
 	name := s.cluster.servers[i].Name

@@ -100,7 +100,7 @@ func (s *session) restart(state *sessionstate.State) {
 	s.closeStatements()
 	s.state = state
 	s.begin, s.bound = "", ""
-	s.question, s.askedOn, s.identity = nil, nil, nil
+	s.question, s.askedOn, s.identity, s.unseen = nil, nil, nil, nil
 	s.told.Store(0)
 	s.insertID, s.insertOn = insertID{known: true}, nil
 	s.rowCount, s.foundRows = 0, 0

@@ -71,6 +71,11 @@ func (s *session) run(req *request) error {
 			}
 		}()
 	}
+	if s.route.Held() || s.route.Transaction.Server != "" {
+		if err := s.stillThere(); err != nil {
+			return err
+		}
+	}
 	for {
 		req.attempts++
 		d := s.decide(req)
@@ -105,11 +110,21 @@ func (s *session) run(req *request) error {
 	}
 }
 
+// lackingFor is how long a replica that lacks the session's schema is not tried again.
+const lackingFor = time.Second
+
 // decide asks package route.
 func (s *session) decide(req *request) route.Decision {
 	s.cluster.fill(&s.snap, s.p.now())
+	excluded := req.excluded
+	if s.lacking != 0 && req.st.Target == route.ToReplica {
+		if s.lackingFor != s.state || s.p.now().Sub(s.lackingAt) > lackingFor {
+			s.lacking = 0
+		}
+		excluded |= s.lacking
+	}
 	for i := range s.snap.Servers {
-		if req.excluded&(1<<i) != 0 {
+		if excluded&(1<<i) != 0 {
 			s.snap.Servers[i].State = route.Offline
 		}
 	}
@@ -171,6 +186,11 @@ func (s *session) refused(req *request, d *route.Decision) (again bool, err erro
 		}
 	}
 	s.note(req, d, -1)
+	for i := range s.snap.Servers {
+		if lost := s.lost(i, false); lost != "" && s.snap.Servers[i].State == route.Offline && req.excluded&(1<<i) == 0 {
+			return false, s.loses(i, lost)
+		}
+	}
 	for _, r := range d.Reasons() {
 		if r == route.InReadOnlyTransaction && s.route.Transaction.ReadOnly && !missing {
 			return false, s.fail(1792, "25006", "Cannot execute statement in a READ ONLY transaction.")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/gtid"
+	"github.com/mysqlrw/mysqlrw/pkg/pool"
 	"github.com/mysqlrw/mysqlrw/pkg/topology"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 	"github.com/mysqlrw/mysqlrw/route"
@@ -26,6 +27,7 @@ func (s *session) relay(l *link, req *request, d *route.Decision, epoch topology
 		out.end = s.fail(1047, "08S01", "Unknown command")
 		return
 	}
+	conv.Begin(s.answerSeq, s.client.Seq())
 	if req.st.Class == route.Call {
 		conv.FollowedUp()
 	}
@@ -209,12 +211,44 @@ func changesRights(st *route.Statement, text string) bool {
 // maxRights is the length of a text over which it is no statement about accounts.
 const maxRights = 64 << 10
 
-// lookAfter finds out what a statement has changed before it failed, where the server does not tell.
+// lookAfter sees to it that what a statement has changed before it failed is found out, where the
+// server does not tell. The client may ask for its warnings first.
 func (s *session) lookAfter(l *link, req *request) {
 	if l.catalog.Server().Flavor != flavor.MariaDB || l.state != s.state || l.conn.Err() != nil {
 		return
 	}
-	if !req.st.Facts.Any(route.FactRoutine|route.FactSession|route.FactUnseen) && req.st.Count <= 1 {
+	if req.st.Facts.Any(route.FactRoutine|route.FactSession|route.FactUnseen) || req.st.Count > 1 {
+		s.unseen, l.dirty = l, true
+	}
+}
+
+// lookNow does what lookAfter has put off, if the connection is still there.
+func (s *session) lookNow() {
+	l := s.unseen
+	s.unseen = nil
+	for i := range s.links {
+		one := &s.links[i]
+		if one.h == nil || one.h.Member != l {
+			continue
+		}
+		had := one.have
+		if !had && !s.reclaim(i) {
+			return
+		}
+		if l.state == s.state {
+			s.look(l)
+			l.dirty = false
+		}
+		if !had {
+			s.letGo(i, pool.Soft)
+		}
+		return
+	}
+}
+
+// look reads the variables themselves, on a server that does not tell of every change.
+func (s *session) look(l *link) {
+	if l.catalog.Server().Flavor != flavor.MariaDB || l.state != s.state || l.conn.Err() != nil {
 		return
 	}
 	r, err := l.conn.Query(s.ctx, l.catalog.Look())
@@ -381,6 +415,9 @@ func (s *session) after(l *link, req *request, d *route.Decision, out *outcome) 
 	if s.p.conf.Load().ServerIDs && req.st.Facts.Any(route.FactConnectionState) && containsFold(text, "connection_id") {
 		s.identity = l
 		s.told.Store(uint64(l.conn.ID()))
+	}
+	if req.st.Class == route.Set && strings.Contains(text, "@@") {
+		s.look(l) // MariaDB does not tell of SET @@x
 	}
 	s.variables(l, req, text, s.serverName(d.Server))
 	s.bind(d.Server)

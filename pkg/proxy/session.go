@@ -43,6 +43,7 @@ type session struct {
 	begin     string    // a BEGIN that no server has got yet
 	question  *question // about state, put off until the next statement
 	askedOn   *link
+	unseen    *link // on which a statement failed that may have changed what nobody told
 	identity  *link // whose CONNECTION_ID() the client was told
 	insertID  insertID
 	insertOn  *link  // on which insertID is, while it is not known here
@@ -58,11 +59,12 @@ type session struct {
 	bound      string // the variable that pins the session to its connection
 	prepared   uint32 // the id that a client of MariaDB calls "last"
 
-	answer  wire.Converter
-	out     []byte // for the client
-	packets []byte // for the server
-	steps   []step // what of packets goes before the statement
-	shown   lastRoute
+	answer    wire.Converter
+	out       []byte // for the client
+	packets   []byte // for the server
+	answerSeq byte   // the number of the server's first packet
+	steps     []step // what of packets goes before the statement
+	shown     lastRoute
 
 	mu      sync.Mutex    // keeps a link from being released while it is killed
 	running *link         // that a statement runs on now
@@ -76,7 +78,12 @@ type session struct {
 	counted   string        // the user that sessions has counted it for
 	bounded   time.Time     // when the read deadline was set
 	limit     time.Duration // that it was set to
-	wait      time.Duration // the session's own wait_timeout, if it has set one
+	// lacking are the servers, by bit, that could not be given the state lackingFor a moment ago: a
+	// replica does not have the schema yet, for one.
+	lacking    uint64
+	lackingAt  time.Time
+	lackingFor *sessionstate.State
+	wait       time.Duration // the session's own wait_timeout, if it has set one
 }
 
 // held is what a session has of one server.

@@ -23,6 +23,9 @@ func (s *session) try(req *request, d *route.Decision) (again bool, err error) {
 		return false, s.fail(1105, "HY000", "mysqlrw: another client needed the connection of the statement before, and what it knew is gone ("+
 			req.st.Reason.String()+")")
 	}
+	if !asksPrevious && s.unseen != nil {
+		s.lookNow()
+	}
 	if !asksPrevious && s.question != nil {
 		s.settleQuestion()
 	}
@@ -49,6 +52,9 @@ func (s *session) try(req *request, d *route.Decision) (again bool, err error) {
 	case out.broken != nil:
 		return s.broken(req, d, &out)
 	case out.behind:
+		if l.spoiled { // it refused the session's state, and will again
+			s.lacking, s.lackingAt, s.lackingFor = s.lacking|1<<i, s.p.now(), s.state
+		}
 		s.settle(i, req, &out)
 		req.st.Target, req.st.Reason, req.moved = route.ToPrimary, route.NothingCaughtUp, true
 		return true, nil
@@ -60,6 +66,9 @@ func (s *session) try(req *request, d *route.Decision) (again bool, err error) {
 	}
 	s.note(req, d, i)
 	s.settle(i, req, &out)
+	if !out.failed && req.st.Facts.Any(route.FactRelease) {
+		return false, errEnd // COMMIT RELEASE: the server closes behind it
+	}
 	if out.failed && (closes(out.code) || out.code == 1317 && req.st.Class == route.Admin) { // KILL of itself
 		return false, errEnd // the server closes behind it, and so does this one
 	}

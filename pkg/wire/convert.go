@@ -39,6 +39,10 @@ func (c *Converter) Start(command Command, server, client Capability, status Sta
 // of yet, for one. It is called behind Start.
 func (c *Converter) Set(flags Status) { c.set = flags }
 
+// Begin says that the server's first packet has another number than the client's: the command took
+// the two another number of packets. It is called behind Start.
+func (c *Converter) Begin(server, client byte) { c.shift = client - server }
+
 // FollowedUp says that every result of this answer is followed by another or by an OK, as those of a
 // CALL are. A server says so in the EOF behind the definitions already, and clients that want one
 // look there; it is called behind Start.
