@@ -150,16 +150,24 @@ func (s *session) broken(req *request, d *route.Decision, out *outcome) (again b
 	case out.began:
 		s.midway(fmt.Sprintf("mysqlrw: lost connection to %s during query", name))
 		return false, errEnd
+	case sent && s.commits(req):
+		_ = s.fail(2013, "HY000", fmt.Sprintf("mysqlrw: lost connection to %s during COMMIT: it is unknown whether it took effect", name))
+		return false, errEnd
 	case lost != "":
 		_ = s.fail(2013, "HY000", fmt.Sprintf("mysqlrw: lost connection to %s, and with it what the session had there: %s", name, lost))
 		return false, errEnd
 	case !sent, req.repeatable():
 		return s.gone(req, d, out.broken)
-	case req.st.Class == route.Commit:
-		_ = s.fail(2013, "HY000", fmt.Sprintf("mysqlrw: lost connection to %s during COMMIT: it is unknown whether it took effect", name))
-		return false, errEnd
 	}
 	return false, s.fail(2013, "HY000", fmt.Sprintf("mysqlrw: lost connection to %s during query: it is unknown whether it took effect", name))
+}
+
+// commits tells whether a statement may have ended the transaction that is open.
+func (s *session) commits(req *request) bool {
+	if !s.route.Transaction.Open {
+		return false
+	}
+	return req.st.Class == route.Commit || req.st.Class == route.XA || req.st.Facts.Any(route.FactImplicitCommit) || req.st.Count > 1
 }
 
 // stillThere looks whether the connections that something of the session lives on are good. Those that

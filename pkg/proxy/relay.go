@@ -409,6 +409,9 @@ func (s *session) after(l *link, req *request, d *route.Decision, out *outcome) 
 		}
 		s.p.accounts.doubt()
 	}
+	if req.st.Class == route.XA {
+		l.spoiled = true // what XA PREPARE leaves outlives a reset, and goes with the connection
+	}
 	if req.st.Facts.Any(route.FactGlobal) {
 		l.from.generation.Add(1)
 	}
