@@ -109,7 +109,7 @@ func (c *bareClient) login(g *wire.Greeting, user, password string) error {
 	if err := c.send(r.Append(nil)); err != nil {
 		return err
 	}
-	return c.authenticate(g.AuthPlugin, password, g.AuthData)
+	return c.authenticate(password, g.AuthData)
 }
 
 func (c *bareClient) prove(plugin, password string, nonce []byte) []byte {
@@ -124,7 +124,7 @@ func (c *bareClient) prove(plugin, password string, nonce []byte) []byte {
 
 // authenticate goes through the rest of a login, in the clear with the password encrypted by the
 // server's key.
-func (c *bareClient) authenticate(plugin, password string, nonce []byte) error {
+func (c *bareClient) authenticate(password string, nonce []byte) error {
 	for {
 		payload, err := c.reply()
 		if err != nil {
@@ -139,8 +139,8 @@ func (c *bareClient) authenticate(plugin, password string, nonce []byte) error {
 			if err := m.Decode(payload); err != nil {
 				return err
 			}
-			plugin, nonce = m.Plugin, append([]byte(nil), m.Data...)
-			if err := c.send(c.prove(plugin, password, nonce)); err != nil {
+			nonce = append([]byte(nil), m.Data...)
+			if err := c.send(c.prove(m.Plugin, password, nonce)); err != nil {
 				return err
 			}
 		case payload[0] == 1 && payload[1] == 4: // the whole password is wanted

@@ -62,7 +62,13 @@ func options(t testing.TB, c *sandbox.Cluster) proxy.Options {
 func start(t testing.TB, c *sandbox.Cluster, o proxy.Options) *running {
 	t.Helper()
 	if o.Log == nil {
-		var to io.Writer = testWriter{t}
+		w := testWriter{t: t}
+		for _, s := range c.Servers {
+			if s != nil {
+				w.secrets = append(w.secrets, s.Password)
+			}
+		}
+		var to io.Writer = w
 		if os.Getenv("MYSQLRW_TEST_LOG") != "" {
 			to = os.Stderr
 		}
@@ -95,13 +101,23 @@ func start(t testing.TB, c *sandbox.Cluster, o proxy.Options) *running {
 	return r
 }
 
-// testWriter writes to the test's log while the test runs.
-type testWriter struct{ t testing.TB }
+// testWriter writes to the test's log while the test runs, and fails it for a password.
+type testWriter struct {
+	t       testing.TB
+	secrets []string
+}
 
 func (w testWriter) Write(b []byte) (int, error) {
-	if w.t.Context().Err() == nil {
-		w.t.Log(strings.TrimSpace(string(b)))
+	if w.t.Context().Err() != nil {
+		return len(b), nil
 	}
+	text := strings.TrimSpace(string(b))
+	for _, secret := range w.secrets {
+		if strings.Contains(text, secret) {
+			w.t.Errorf("a password is in the log: %s", text)
+		}
+	}
+	w.t.Log(text)
 	return len(b), nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -35,9 +36,7 @@ func newSite(t *testing.T, f flavor.Flavor, o sandbox.Options, change func(*prox
 		"CREATE DATABASE f", "CREATE USER app IDENTIFIED BY '" + appPassword + "'", "GRANT ALL ON f.* TO app", "USE f",
 	}
 	sandboxtest.Exec(t, c.Primary(), append(before, setup...)...)
-	if err := c.WaitReplicated(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	replicated(t, c)
 	options := options(t, c)
 	if change != nil {
 		change(&options)
@@ -45,6 +44,9 @@ func newSite(t *testing.T, f flavor.Flavor, o sandbox.Options, change func(*prox
 	s := &site{running: start(t, c, options), flavor: f, primary: sandboxtest.Open(t, c.Primary())}
 	s.all = s.open(func(c *mysql.Config) { c.DBName = "f" })
 	s.app = s.open(asApp)
+	for _, db := range []*sql.DB{s.primary, s.all, s.app} {
+		db.SetMaxIdleConns(0) // so that each client is a new one
+	}
 	return s
 }
 
@@ -74,29 +76,43 @@ func (m form) value(t testing.TB, c *sql.Conn, query string, args ...any) string
 	return v
 }
 
-func (m form) tryValue(ctx context.Context, c *sql.Conn, query string, args ...any) (string, error) {
-	var v sql.NullString
-	var row *sql.Row
+func (m form) tryValue(ctx context.Context, c *sql.Conn, query string, args ...any) (value string, err error) {
+	var rows *sql.Rows
 	if m.prepared {
 		st, err := c.PrepareContext(ctx, query)
 		if err != nil {
 			return "", err
 		}
 		defer st.Close()
-		row = st.QueryRowContext(ctx, args...)
-	} else {
-		row = c.QueryRowContext(ctx, query, args...)
-	}
-	err := row.Scan(&v)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return "no row", nil
-	case err != nil:
+		rows, err = st.QueryContext(ctx, args...)
+		if err != nil {
+			return "", err
+		}
+	} else if rows, err = c.QueryContext(ctx, query, args...); err != nil {
 		return "", err
-	case !v.Valid:
-		return "NULL", nil
 	}
-	return v.String, nil
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return "", err
+	}
+	if !rows.Next() {
+		return "no row", rows.Err()
+	}
+	all := make([]any, len(columns))
+	for i := range all {
+		all[i] = new(sql.NullString)
+	}
+	if err := rows.Scan(all...); err != nil {
+		return "", err
+	}
+	for rows.Next() { // an error may come behind the first row
+	}
+	first := all[0].(*sql.NullString)
+	if !first.Valid {
+		return "NULL", rows.Err()
+	}
+	return first.String, rows.Err()
 }
 
 // exec runs statements without a result.
@@ -152,9 +168,11 @@ func code(err error) int {
 }
 
 // replicated waits until the replicas have what the primary has.
-func (s *site) replicated(t testing.TB) {
+func replicated(t testing.TB, c *sandbox.Cluster) {
 	t.Helper()
-	if err := s.cluster.WaitReplicated(t.Context()); err != nil {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := c.WaitReplicated(ctx); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,0 +1,108 @@
+package proxy_test
+
+import (
+	"bytes"
+	"database/sql"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/mysqlrw/mysqlrw/pkg/flavor"
+	"github.com/mysqlrw/mysqlrw/pkg/sandbox"
+	"github.com/mysqlrw/mysqlrw/pkg/sandbox/sandboxtest"
+)
+
+// TestAccounts: what a server says of an account holds for the proxy, though it remembers passwords.
+func TestAccounts(t *testing.T) {
+	const first, second, third = "F1rst-account-secret", "S3cond-account-secret", "Th1rd-account-secret"
+	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
+		c := sandboxtest.Cluster(t, sandbox.Options{Flavor: f, Replicas: 1})
+		sandboxtest.Exec(t, c.Primary(), "CREATE DATABASE known", "CREATE TABLE known.t (id INT)",
+			"CREATE USER plain@'%' IDENTIFIED BY '"+first+"'", "GRANT ALL ON known.* TO plain@'%'",
+			"CREATE USER safe@'%' IDENTIFIED BY '"+first+"' REQUIRE SSL", "GRANT ALL ON known.* TO safe@'%'",
+			"CREATE USER gone@'%' IDENTIFIED BY '"+first+"'", "GRANT ALL ON known.* TO gone@'%'")
+		if err := c.WaitReplicated(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		o := options(t, c)
+		log := &syncBuffer{}
+		o.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		o.ProveAgain = time.Nanosecond
+		r := start(t, c, o)
+		a := &accountTest{r: r}
+		t.Run("needs TLS", func(t *testing.T) {
+			a.refused(t, "safe", first, false, "never seen")
+			a.works(t, "safe", first, true)
+			a.refused(t, "safe", first, false, "after a login with TLS")
+			a.works(t, "safe", first, true)
+		})
+		t.Run("password changed", func(t *testing.T) {
+			old := a.works(t, "plain", first, false)
+			a.works(t, "plain", first, true)
+			sandboxtest.Exec(t, c.Primary(), "ALTER USER plain@'%' IDENTIFIED BY '"+second+"'")
+			if err := c.WaitReplicated(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			a.works(t, "plain", second, false)
+			a.refused(t, "plain", first, false, "after the new one was used")
+			a.refused(t, "plain", first, true, "after the new one was used")
+			a.works(t, "plain", second, true)
+			value(t, old, "SELECT COUNT(*) FROM known.t") // as with a server, who is in stays in
+			sandboxtest.Exec(t, c.Primary(), "ALTER USER plain@'%' IDENTIFIED BY '"+third+"'")
+			if err := c.WaitReplicated(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			a.refused(t, "plain", second, false, "before the new one was used")
+			a.works(t, "plain", third, false)
+		})
+		t.Run("dropped", func(t *testing.T) {
+			a.works(t, "gone", first, false)
+			sandboxtest.Exec(t, c.Primary(), "DROP USER gone@'%'")
+			if err := c.WaitReplicated(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			a.refused(t, "gone", first, false, "after it was dropped")
+			a.refused(t, "gone", first, true, "after it was dropped")
+		})
+		for _, secret := range []string{first, second, third} {
+			if at := bytes.Index([]byte(log.String()), []byte(secret)); at >= 0 {
+				t.Errorf("a password is in the log: %.200s", log.String()[max(0, at-100):])
+			}
+		}
+	})
+}
+
+type accountTest struct{ r *running }
+
+func (a *accountTest) open(t *testing.T, user, password string, tls bool) (*sql.Conn, error) {
+	return a.r.as(t).open(func(c *mysql.Config) {
+		c.User, c.Passwd = user, password
+		if !tls {
+			c.TLSConfig = ""
+		}
+	}).Conn(t.Context())
+}
+
+// works logs in, and reads and writes.
+func (a *accountTest) works(t *testing.T, user, password string, tls bool) *sql.Conn {
+	t.Helper()
+	conn, err := a.open(t, user, password, tls)
+	if err != nil {
+		t.Fatalf("%s: %v", user, err)
+	}
+	value(t, conn, "SELECT COUNT(*) FROM known.t")
+	exec(t, conn, "DELETE FROM known.t")
+	return conn
+}
+
+// refused expects that somebody comes not in, in the words of the servers.
+func (a *accountTest) refused(t *testing.T, user, password string, tls bool, when string) {
+	t.Helper()
+	_, err := a.open(t, user, password, tls)
+	if number(err) != 1045 || !strings.Contains(err.Error(), "Access denied for user '"+user+"'") {
+		t.Errorf("%s with TLS %v, %s: %v", user, tls, when, err)
+	}
+}
