@@ -20,7 +20,7 @@ import (
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox/sandboxtest"
 )
 
-var leakStatements = flag.Int("leak.statements", 20_000, "statements of TestNoLeak on each flavor")
+var leakStatements = flag.Int("leak.statements", 10_000, "statements of TestNoLeak on each flavor")
 
 // TestNoLeak: many clients with sessions of their own share few connections, and none ever sees what
 // another one set. Each statement's answer is known beforehand.

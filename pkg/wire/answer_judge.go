@@ -37,7 +37,7 @@ func (a *Answer) judgeError(p []byte) (Step, error) {
 	if len(p) < 3 {
 		return 0, a.unexpected(HeaderSize, "an error packet")
 	}
-	if IsProgress(p) {
+	if a.caps.Has(MariaDBProgress) && IsProgress(p) { // else it is an error of that number, which SIGNAL can raise
 		return StepRelay, nil
 	}
 	a.errPayload = p

@@ -238,3 +238,15 @@ func largeAnswer(caps wire.Capability, row []byte) []byte {
 	b, _ = wire.AppendMessage(b, eof.Append(nil, caps), seq)
 	return b
 }
+
+// TestAnswer_error65535: an error may have the number that marks a progress packet, unless such packets
+// were agreed on.
+func TestAnswer_error65535(t *testing.T) {
+	e := wire.ServerError{Code: 65535, State: "45000", Message: "raised by SIGNAL"}
+	packet, _ := wire.AppendMessage(nil, e.Append(nil), 1)
+	var a wire.Answer
+	a.Start(wire.ComQuery, wire.Protocol41|wire.DeprecateEOF)
+	if _, step, err := a.Next(packet); step != wire.StepError || err != nil || !a.Done() {
+		t.Errorf("got step %d, %v", step, err)
+	}
+}

@@ -1,0 +1,225 @@
+package suites
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+// differencesFile is the list of the differences that are known, with why.
+const differencesFile = "differences.txt"
+
+// difference is a reason for which tests print something else through the
+// proxy.
+type difference struct {
+	reason string
+	tests  []string // "mysql alias"
+}
+
+// readDifferences reads the list: a line that begins with "= " is a reason,
+// and the lines below it name a flavor and the tests.
+func readDifferences(text string) ([]difference, error) {
+	var list []difference
+	seen := map[string]bool{}
+	for n, line := range strings.Split(text, "\n") {
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 0 || words[0] == "#":
+		case words[0] == "=":
+			list = append(list, difference{reason: strings.Join(words[1:], " ")})
+		case len(list) == 0 || len(words) == 1:
+			return nil, fmt.Errorf("%s:%d: want a reason first, and a flavor and tests below it", differencesFile, n+1)
+		default:
+			last := &list[len(list)-1]
+			for _, name := range words[1:] {
+				key := words[0] + " " + name
+				if seen[key] {
+					return nil, fmt.Errorf("%s:%d: %s stands there twice", differencesFile, n+1, key)
+				}
+				seen[key] = true
+				last.tests = append(last.tests, key)
+			}
+		}
+	}
+	return list, nil
+}
+
+// results are the verdicts on one suite.
+type results struct {
+	flavor, version string
+	tests           int // in the suite
+	records         []*record
+	differences     []difference
+}
+
+func (r *results) count(v verdict) int {
+	n := 0
+	for _, rec := range r.records {
+		if rec.Verdict == v {
+			n++
+		}
+	}
+	return n
+}
+
+// skips counts the reasons for which tests are skipped.
+func (r *results) skips() map[string]int {
+	counts := map[string]int{}
+	for _, rec := range r.records {
+		if rec.Verdict == skipped {
+			counts[rec.Reason]++
+		}
+	}
+	return counts
+}
+
+// names returns the tests of a verdict.
+func (r *results) names(v verdict) []string {
+	var names []string
+	for _, rec := range r.records {
+		if rec.Verdict == v {
+			names = append(names, rec.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// unexplained returns the tests that differ and are not in the list.
+func (r *results) unexplained() []string {
+	known := map[string]bool{}
+	for _, d := range r.differences {
+		for _, name := range d.tests {
+			known[name] = true
+		}
+	}
+	return slices.DeleteFunc(r.names(differs), func(name string) bool { return known[r.flavor+" "+name] })
+}
+
+// idle returns the tests of the list that do not differ.
+func (r *results) idle() []string {
+	var names []string
+	for _, d := range r.differences {
+		for _, key := range d.tests {
+			f, name, _ := strings.Cut(key, " ")
+			if f == r.flavor && !slices.Contains(r.names(differs), name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// share is what part of the tests whose direct output repeats print the same
+// through the proxy, in percent.
+func (r *results) share() float64 {
+	n := r.count(same) + r.count(differs)
+	return 100 * float64(r.count(same)) / float64(max(n, 1))
+}
+
+// markdown is the part of docs/suites.md about one suite.
+func (r *results) markdown() string {
+	var b strings.Builder
+	ended, passed := 0, 0
+	for _, rec := range r.records {
+		if rec.Verdict == same || rec.Verdict == differs {
+			if rec.Ends {
+				ended++
+			}
+			if rec.Passes {
+				passed++
+			}
+		}
+	}
+	counted := r.count(same) + r.count(differs)
+	fmt.Fprintf(&b, "### %s %s\n\n| | tests |\n|---|---|\n", r.flavor, r.version)
+	for _, row := range []struct {
+		what string
+		n    int
+	}{
+		{"in the suite", r.tests},
+		{"skipped", r.count(skipped)},
+		{"direct output does not repeat", r.count(unstable)},
+		{"counted", counted},
+		{"of these: come to their end directly", ended},
+		{"of these: print the suite's own result directly", passed},
+		{"**the same through the proxy**", r.count(same)},
+		{"different, all with a known reason", r.count(differs) - len(r.unexplained())},
+		{"different for an unknown reason", len(r.unexplained())},
+		{"print the suite's own result through the proxy, not yet run directly", r.count(expected)},
+		{"not yet run through the proxy", r.tests - len(r.records) + r.count(direct)},
+	} {
+		if row.n > 0 {
+			fmt.Fprintf(&b, "| %s | %d |\n", row.what, row.n)
+		}
+	}
+	if swept := r.count(expected); swept > 0 || r.tests > len(r.records) || r.count(direct) > 0 {
+		fmt.Fprintf(&b, "\nThe run is not complete. Of the tests that have run through the proxy %d of %d print what they print directly "+
+			"or the suite's own result.\n", r.count(same)+swept, counted+swept)
+	}
+	fmt.Fprintf(&b, "\n%.1f %% of the counted tests print the same.\n\n| skipped because | tests |\n|---|---|\n", r.share())
+	counts := r.skips()
+	reasons := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		if counts[a] != counts[b] {
+			return counts[b] - counts[a]
+		}
+		return strings.Compare(a, b)
+	})
+	for _, reason := range reasons {
+		fmt.Fprintf(&b, "| %s | %d |\n", reason, counts[reason])
+	}
+	r.differencesMarkdown(&b)
+	if names := r.names(unstable); len(names) > 0 {
+		fmt.Fprintf(&b, "\nThe direct output does not repeat: %s.\n", strings.Join(names, ", "))
+	}
+	return b.String()
+}
+
+func (r *results) differencesMarkdown(b *strings.Builder) {
+	differing := r.names(differs)
+	fmt.Fprint(b, "\n| differs because | tests |\n|---|---|\n")
+	for _, d := range r.differences {
+		var names []string
+		for _, key := range d.tests {
+			f, name, _ := strings.Cut(key, " ")
+			if f == r.flavor && slices.Contains(differing, name) {
+				names = append(names, name)
+			}
+		}
+		if len(names) > 0 {
+			fmt.Fprintf(b, "| %s | %s |\n", d.reason, strings.Join(names, ", "))
+		}
+	}
+	if names := r.unexplained(); len(names) > 0 {
+		fmt.Fprintf(b, "| unknown | %s |\n", strings.Join(names, ", "))
+	}
+}
+
+// resultsMark begins the line before and after what a run writes.
+const resultsMark = "<!-- results of "
+
+// replaceResults puts a suite's part in the place of the one that the page
+// has.
+func replaceResults(page, flavor, part string) (string, error) {
+	begin, end := resultsMark+flavor+" -->\n", "<!-- end of "+flavor+" -->\n"
+	before, rest, found := strings.Cut(page, begin)
+	_, after, ended := strings.Cut(rest, end)
+	if !found || !ended {
+		return "", fmt.Errorf("the page has no place for the results of %s", flavor)
+	}
+	return before + begin + "\n" + part + "\n" + end + after, nil
+}
+
+func updatePage(path, flavor, part string) error {
+	page, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	text, err := replaceResults(string(page), flavor, part)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(text), 0o644)
+}

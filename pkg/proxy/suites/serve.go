@@ -1,0 +1,86 @@
+package suites
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+// serve is the proxy's program.
+type serve struct {
+	program string
+}
+
+// buildServe builds the program of this checkout.
+func buildServe(ctx context.Context, dir string) (*serve, error) {
+	program := filepath.Join(dir, "mysqlrw")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/mysqlrw")
+	cmd.Dir = filepath.Join("..", "..", "..")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build mysqlrw: %w: %s", err, out)
+	}
+	return &serve{program: program}, nil
+}
+
+// startProxy starts the proxy in front of the worker's server unless it runs.
+func (w *worker) startProxy(ctx context.Context) error {
+	if w.proxy != nil && !w.proxy.ended() {
+		return nil
+	}
+	at := w.through()
+	if err := os.RemoveAll(at.socket); err != nil {
+		return err
+	}
+	log, err := os.Create(w.path("proxy.out"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	file := w.path("serve.toml")
+	if err := os.WriteFile(file, []byte(w.serveConfig()), 0o600); err != nil {
+		return err
+	}
+	if w.proxy, err = start([]string{w.serve.program, "serve", "--config", file}, cleanEnv(), w.dir, log); err != nil {
+		return err
+	}
+	return w.awaitReady(ctx)
+}
+
+// serveConfig is the proxy's configuration. It shows the server's certificate,
+// which is the one that tests know.
+func (w *worker) serveConfig() string {
+	std := filepath.Join(w.tree.tests(), "std_data")
+	certificate := fmt.Sprintf("ssl-cert = %q\nssl-key = %q\n", std+"/server-cert.pem", std+"/server-key.pem")
+	return fmt.Sprintf("[[listener]]\naddress = \"127.0.0.1:%d\"\n%s", w.through().port, certificate) +
+		fmt.Sprintf("[[listener]]\nsocket = %q\n%s", w.through().socket, certificate) +
+		fmt.Sprintf("[[server]]\naddress = \"127.0.0.1:%d\"\nrole = \"primary\"\n", w.direct().port) +
+		"[pool]\nconnection-id = \"server\"\n[monitor]\nuser = \"root\"\n[policy]\nconsistency = \"strong\"\n"
+}
+
+// awaitReady waits for the proxy's line that it knows a primary.
+func (w *worker) awaitReady(ctx context.Context) error {
+	deadline := time.Now().Add(startLimit)
+	for {
+		out, err := os.ReadFile(w.path("proxy.out"))
+		switch {
+		case err != nil:
+			return err
+		case bytes.Contains(out, []byte("msg=ready")):
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case w.proxy.ended() || time.Now().After(deadline):
+			return fmt.Errorf("start proxy: it is not ready: %s", out[max(0, len(out)-2000):])
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func (w *worker) stopProxy() {
+	w.proxy.kill()
+	w.proxy = nil
+}
