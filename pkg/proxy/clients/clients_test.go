@@ -19,6 +19,7 @@ import (
 )
 
 var (
+	quick   = flag.Bool("clients.quick", false, "one or two runs of each client")
 	all     = flag.Bool("clients.all", false, "all runs, not only the quick ones")
 	only    = flag.String("clients.only", "", "only runs whose name contains this text")
 	direct  = flag.Bool("clients.direct", false, "compare the primary with itself instead of with the proxy")
@@ -71,7 +72,7 @@ type check struct {
 type run struct {
 	client string // with its version
 	mode   string
-	quick  flavor.Flavor // the server that it runs on without -clients.all
+	quick  flavor.Flavor // the server that it runs on with -clients.quick
 	suite  bool          // the client's own tests: some may fail on the server itself
 	do     func(ctx context.Context, t testing.TB, at place) []check
 }
@@ -81,6 +82,9 @@ func (r run) name() string { return r.client + "/" + r.mode }
 func TestClients(t *testing.T) {
 	if testing.Short() {
 		t.Skip("real servers are not started under -short")
+	}
+	if !*quick && !*all && *only == "" {
+		t.Skip("other people's clients are run by hand, see docs/compatibility.md: -args -clients.quick or -clients.all")
 	}
 	known, err := parseKnown(knownList)
 	if err != nil {
