@@ -149,7 +149,7 @@ strong. What they print must be the same to the letter: values, types and flags 
 counts. This page is written by the runs themselves:
 
 ` + "```sh" + `
-go test ./pkg/proxy/clients                                                   # the quick part, as CI does it
+go test ./pkg/proxy/clients -timeout 20m -args -clients.quick                 # one or two runs of each client
 go test ./pkg/proxy/clients -timeout 90m -args -clients.all -clients.update   # everything, and write this page
 go test ./pkg/proxy/clients -timeout 30m -args -clients.only mysql2 -clients.out /tmp/out   # one client; keep what it prints
 go test ./pkg/proxy/clients -timeout 90m -args -clients.all -clients.direct   # the primary twice: do the checks repeat?
