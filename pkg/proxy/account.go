@@ -10,7 +10,7 @@ import (
 )
 
 // account is one user with one password. A password that changed is another account, so that its
-// connections are others too. All but schemas is fixed.
+// connections are others too. What stands above the mutexes is fixed.
 type account struct {
 	user     string
 	password string
@@ -111,17 +111,17 @@ func (a *accounts) find(user string) *account {
 	return a.given[user]
 }
 
-// learn notes a password that a server has accepted, and returns its account.
-func (a *accounts) learn(proven *account) *account {
+// learn notes a password that a server has accepted.
+func (a *accounts) learn(proven *account) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if e := a.learned[proven.user]; e != nil {
-		if old := e.Value.(*account); old.password == proven.password {
-			return old
+		if e.Value.(*account).password == proven.password {
+			return
 		}
 		a.order.Remove(e)
 	} else if given := a.given[proven.user]; given != nil && given.password == proven.password {
-		return given
+		return
 	}
 	if a.learned == nil {
 		a.learned = map[string]*list.Element{}
@@ -132,7 +132,6 @@ func (a *accounts) learn(proven *account) *account {
 		a.order.Remove(last)
 		delete(a.learned, last.Value.(*account).user)
 	}
-	return proven
 }
 
 // doubt makes every account prove its password at its next login.

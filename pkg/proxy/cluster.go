@@ -33,7 +33,6 @@ type cluster struct {
 // connected to.
 type server struct {
 	Server
-	index   int
 	dialing *dialing
 	gate    gate
 }
@@ -258,8 +257,8 @@ func (p *Proxy) newCluster(o *Options, old *cluster) (*cluster, error) {
 	c := &cluster{done: make(chan struct{})}
 	c.users.Store(1)
 	watched := make([]topology.Server, 0, len(o.Servers))
-	for i, s := range o.Servers {
-		one := &server{Server: s, index: i}
+	for _, s := range o.Servers {
+		one := &server{Server: s}
 		one.gate.limit(s.MaxConcurrent, o.QueueLength)
 		if old != nil {
 			for _, before := range old.servers {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/gtid"
-	"github.com/mysqlrw/mysqlrw/pkg/pool"
 	"github.com/mysqlrw/mysqlrw/pkg/sessionstate"
 	"github.com/mysqlrw/mysqlrw/pkg/topology"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
@@ -32,7 +31,6 @@ type outcome struct {
 	status       wire.Status
 	statusKnown  bool
 	stateChanged bool
-	wrote        bool // the transaction has written, by the server's word
 	position     gtid.Value
 }
 
@@ -271,30 +269,20 @@ func (s *session) addInsertID(l *link, req *request) {
 
 // hasInsertOn tells whether the session has, or got back, the connection that knows LAST_INSERT_ID().
 func (s *session) hasInsertOn() bool {
-	if s.insertOn == nil {
-		return false
-	}
-	one := &s.links[s.insertAt]
-	return one.h != nil && one.h.Member == s.insertOn && (one.have || s.reclaim(s.insertAt))
+	return s.insertOn != nil && s.links[s.insertAt].h != nil && s.links[s.insertAt].h.Member == s.insertOn && s.regain(s.insertAt)
 }
 
 // collectInsertID learns LAST_INSERT_ID() from the connection that has it, or from whoever took that.
 func (s *session) collectInsertID() {
 	s.insertID = insertID{value: s.insertOK, known: true}
 	defer func() { s.insertOn, s.debt = nil, nil }()
-	had := s.links[s.insertAt].have
-	if s.hasInsertOn() {
-		one := &s.links[s.insertAt]
-		l := one.h.Member
-		defer func() {
-			if !had {
-				s.letGo(s.insertAt, pool.Soft)
-			}
-		}()
+	l := s.insertOn
+	if s.with(l, func() {
 		if value, err := l.lastInsertID(s.ctx); err == nil {
 			s.insertID.value = value
 			l.insertID = insertID{value: value, known: true}
 		}
+	}) {
 		return
 	}
 	if s.debt == nil {

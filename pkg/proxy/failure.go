@@ -154,8 +154,7 @@ func (s *session) broken(req *request, d *route.Decision, out *outcome) (again b
 		_ = s.fail(2013, "HY000", fmt.Sprintf("mysqlrw: lost connection to %s during COMMIT: it is unknown whether it took effect", name))
 		return false, errEnd
 	case lost != "":
-		_ = s.fail(2013, "HY000", fmt.Sprintf("mysqlrw: lost connection to %s, and with it what the session had there: %s", name, lost))
-		return false, errEnd
+		return false, s.loses(i, lost)
 	case !sent, req.repeatable():
 		return s.gone(req, d, out.broken)
 	}

@@ -208,10 +208,7 @@ func turnAway(raw net.Conn, state string, code uint16, message string) error {
 }
 
 // authenticator proves the password of one client.
-type authenticator struct {
-	s      *session
-	proven *account
-}
+type authenticator struct{ s *session }
 
 // Known is for package frontend.
 func (a *authenticator) Known(user string) (frontend.Credential, bool) {
@@ -227,7 +224,7 @@ func (a *authenticator) Verify(ctx context.Context, login *frontend.Login) error
 	if err := a.s.prove(ctx, one, login); err != nil {
 		return err
 	}
-	a.proven = a.s.p.accounts.learn(one)
+	a.s.p.accounts.learn(one)
 	return nil
 }
 

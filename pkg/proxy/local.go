@@ -30,7 +30,6 @@ func (s *session) answerItself(req *request, d *route.Decision) error {
 		s.begin = ""
 	}
 	s.releaseIdle()
-	s.rowCount = 0
 	return s.ok()
 }
 
@@ -76,10 +75,7 @@ func (s *session) resetLinks() {
 	s.closeStatements()
 	for i := range s.links {
 		one := &s.links[i]
-		if one.h == nil {
-			continue
-		}
-		if !one.have && !s.reclaim(i) {
+		if !s.regain(i) {
 			*one = held{}
 			continue
 		}
@@ -103,7 +99,6 @@ func (s *session) restart(state *sessionstate.State) {
 	s.question, s.askedOn, s.identity, s.unseen = nil, nil, nil, nil
 	s.told.Store(0)
 	s.insertID, s.insertOn = insertID{known: true}, nil
-	s.rowCount, s.foundRows = 0, 0
 	s.tracks.reset()
 	s.status = wire.Autocommit
 	if s.defaults.autocommitOff {
@@ -138,7 +133,7 @@ func (s *session) setOption(payload []byte) error {
 	}
 	for i := range s.links { // connections of the other kind are of no use
 		one := &s.links[i]
-		if one.h == nil || !one.have && !s.reclaim(i) {
+		if !s.regain(i) {
 			*one = held{}
 			continue
 		}

@@ -146,7 +146,7 @@ func (s *session) decide(req *request) route.Decision {
 }
 
 // choose returns the server that runs the statement, -1 if there is none. State that every
-// connection gets is set where the session is already.
+// connection gets is set where its transaction is, or else on the primary.
 func (s *session) choose(req *request, d *route.Decision) int {
 	if d.Target == route.ToReplica && req.st.Facts.Any(route.FactLastInsertID) && !s.insertID.known && s.hasInsertOn() {
 		return s.insertAt // it may run the read as well, and need not be asked first
@@ -227,7 +227,7 @@ func refusal(d *route.Decision) (code uint16, state string) {
 	return 1105, "HY000"
 }
 
-// readable tells whether a statement does no harm if it runs twice.
+// repeatable tells whether a statement does no harm if it runs twice.
 func (req *request) repeatable() bool {
 	if req.command == wire.ComStmtPrepare {
 		return true

@@ -10,7 +10,6 @@ import (
 
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/gtid"
-	"github.com/mysqlrw/mysqlrw/pkg/pool"
 	"github.com/mysqlrw/mysqlrw/pkg/topology"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 	"github.com/mysqlrw/mysqlrw/route"
@@ -125,12 +124,6 @@ func (s *session) finished(l *link, d *route.Decision, ok *wire.OK, epoch topolo
 		l.insertID = insertID{owed: s.debt}
 		s.insertID.known, s.insertOn, s.insertAt, s.insertOK = false, l, d.Server, ok.LastInsertID
 	}
-	switch {
-	case ok.AfterRows:
-		s.rowCount = -1
-	default:
-		s.rowCount = int64(ok.AffectedRows)
-	}
 	if ok.Trackers != nil {
 		s.track(l, d, ok.Trackers, epoch, out)
 	}
@@ -168,10 +161,6 @@ func (s *session) track(l *link, d *route.Decision, block []byte, epoch topology
 		case wire.TrackStateChange:
 			out.stateChanged = !l.noisy
 			l.noisy = false
-		case wire.TrackTransaction:
-			if text, err := t.Text(); err == nil && bytes.IndexByte(text, 'W') >= 0 {
-				out.wrote = true
-			}
 		}
 	}
 	if !changed {
@@ -226,24 +215,12 @@ func (s *session) lookAfter(l *link, req *request) {
 func (s *session) lookNow() {
 	l := s.unseen
 	s.unseen = nil
-	for i := range s.links {
-		one := &s.links[i]
-		if one.h == nil || one.h.Member != l {
-			continue
-		}
-		had := one.have
-		if !had && !s.reclaim(i) {
-			return
-		}
+	s.with(l, func() {
 		if l.state == s.state {
 			s.look(l)
 			l.dirty = false
 		}
-		if !had {
-			s.letGo(i, pool.Soft)
-		}
-		return
-	}
+	})
 }
 
 // look reads the variables themselves, on a server that does not tell of every change.
@@ -315,7 +292,6 @@ func (s *session) erred(l *link, req *request, d *route.Decision, a *wire.Answer
 		return false
 	}
 	out.failed, out.code = true, e.Code
-	s.rowCount = -1
 	if out.began || out.statusKnown { // a part of the answer is out
 		return false
 	}

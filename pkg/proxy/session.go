@@ -40,18 +40,16 @@ type session struct {
 	last     int                 // the server of the statement before, or -1
 	tracks   tracks              // what the client wants to be told of changes
 
-	begin     string    // a BEGIN that no server has got yet
-	question  *question // about state, put off until the next statement
-	askedOn   *link
-	unseen    *link // on which a statement failed that may have changed what nobody told
-	identity  *link // whose CONNECTION_ID() the client was told
-	insertID  insertID
-	insertOn  *link  // on which insertID is, while it is not known here
-	insertAt  int    // its server
-	insertOK  uint64 // what the server's OK said, which LAST_INSERT_ID() mostly is
-	debt      *debt  // of insertOn
-	rowCount  int64  // what ROW_COUNT() gives
-	foundRows uint64 // what FOUND_ROWS() gives
+	begin    string    // a BEGIN that no server has got yet
+	question *question // about state, put off until the next statement
+	askedOn  *link
+	unseen   *link // on which a statement failed that may have changed what nobody told
+	identity *link // whose CONNECTION_ID() the client was told
+	insertID insertID
+	insertOn *link  // on which insertID is, while it is not known here
+	insertAt int    // its server
+	insertOK uint64 // what the server's OK said, which LAST_INSERT_ID() mostly is
+	debt     *debt  // of insertOn
 
 	statements map[uint32]*statement
 	lastID     uint32 // of statements
@@ -220,7 +218,7 @@ func (s *session) dropLinks() {
 		if h == nil {
 			continue
 		}
-		if s.links[i].have || s.reclaim(i) {
+		if s.regain(i) {
 			s.giveBack(i, h)
 		}
 		s.links[i] = held{}

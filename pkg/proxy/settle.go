@@ -70,23 +70,13 @@ func (s *session) settleQuestion() {
 		return
 	}
 	s.question, s.askedOn = nil, nil
-	for i := range s.links {
-		one := &s.links[i]
-		if one.h == nil || one.h.Member != l {
-			continue
-		}
-		had := one.have
-		if !had && !s.reclaim(i) {
-			break
-		}
+	if s.with(l, func() {
 		l.question = nil
 		if trackers, ok := l.answerTo(s.ctx, q.text); ok {
 			s.state = s.state.Track(trackers)
 			l.state = s.state
 		}
-		if !had {
-			s.letGo(i, pool.Soft)
-		}
+	}) {
 		return
 	}
 	select {

@@ -81,7 +81,7 @@ const maxPrepared = 128
 
 // keep notes that a connection has a statement, and gives up the one that was used longest ago if
 // they are too many.
-func (l *link) keep(t *preparedText, id uint32) *preparedOn {
+func (l *link) keep(t *preparedText, id uint32) {
 	if old := l.prepared[t]; old != nil {
 		l.unwanted = append(l.unwanted, old.id)
 	}
@@ -98,9 +98,7 @@ func (l *link) keep(t *preparedText, id uint32) *preparedOn {
 		l.prepared = map[*preparedText]*preparedOn{}
 	}
 	l.uses++
-	on := &preparedOn{id: id, used: l.uses}
-	l.prepared[t] = on
-	return on
+	l.prepared[t] = &preparedOn{id: id, used: l.uses}
 }
 
 // forget closes a statement with the next write.
@@ -152,7 +150,7 @@ func (s *session) preparedOn(l *link, req *request, ok wire.PrepareOK, packet []
 	ok.Append(packet[:wire.HeaderSize], l.conn.Capabilities()) // as long as it was
 }
 
-// find returns the statement that a command names, nil if there is none.
+// findStatement returns the statement that a command names, nil if there is none.
 func (s *session) findStatement(payload []byte) *statement {
 	id, ok := wire.StatementID(payload)
 	if !ok {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mysqlrw/mysqlrw/pkg/backend"
+	"github.com/mysqlrw/mysqlrw/pkg/pool"
 	"github.com/mysqlrw/mysqlrw/route"
 )
 
@@ -133,7 +134,7 @@ func (s *session) acquire(i int) (*link, error) {
 
 // hasLast tells whether the session has, or got back, the connection of the statement before.
 func (s *session) hasLast(i int) bool {
-	return s.last == i && s.links[i].h != nil && (s.links[i].have || s.reclaim(i))
+	return s.last == i && s.regain(i)
 }
 
 // lostLast is session.last when the connection of the statement before was given to somebody else.
@@ -142,6 +143,33 @@ const lostLast = -2
 // freshFor is how long a connection that its session left is taken for good. After that the socket
 // is looked at.
 const freshFor = 100 * time.Millisecond
+
+// regain tells whether the session has the connection to a server, or got it back.
+func (s *session) regain(i int) bool {
+	one := &s.links[i]
+	return one.h != nil && (one.have || s.reclaim(i))
+}
+
+// with calls do while the session has a connection of its own, which it may have left in the pool. It
+// returns false if somebody else has taken that.
+func (s *session) with(l *link, do func()) bool {
+	for i := range s.links {
+		one := &s.links[i]
+		if one.h == nil || one.h.Member != l {
+			continue
+		}
+		had := one.have
+		if !s.regain(i) {
+			return false
+		}
+		do()
+		if !had {
+			s.letGo(i, pool.Soft)
+		}
+		return true
+	}
+	return false
+}
 
 // reclaim gets a connection back that the session left in the pool, if it is there and good.
 func (s *session) reclaim(i int) bool {
