@@ -110,14 +110,20 @@ func tooMany(err error) bool {
 	return false
 }
 
+// options are what every connection of an account to the server has.
+func (d *dialing) options(a *account) *backend.Options {
+	return &backend.Options{
+		Network: d.Network, Address: d.Address, User: a.user, Password: a.password, TLSMode: d.TLSMode, TLS: d.TLS,
+		Attributes: []wire.Attribute{{Name: "program_name", Value: "mysqlrw"}},
+	}
+}
+
 // open logs in to the server.
 func (d *dialing) open(ctx context.Context, k key) (*link, error) {
 	rights := d.rights.Load()
-	conn, err := backend.Dial(ctx, &backend.Options{
-		Network: d.Network, Address: d.Address, User: k.account.user, Password: k.account.password,
-		TLSMode: d.TLSMode, TLS: d.TLS, Want: k.want, ConnectTimeout: d.p.conf.Load().ConnectTimeout,
-		Buffers: &d.buffers, Attributes: []wire.Attribute{{Name: "program_name", Value: "mysqlrw"}},
-	})
+	o := d.options(k.account)
+	o.Want, o.ConnectTimeout, o.Buffers = k.want, d.p.conf.Load().ConnectTimeout, &d.buffers
+	conn, err := backend.Dial(ctx, o)
 	if err != nil {
 		var e *wire.ServerError
 		if errors.As(err, &e) && e.Code == 1045 {
@@ -233,17 +239,27 @@ func askDefaults(ctx context.Context, conn *backend.Conn) (defaults, error) {
 // catalog returns a catalog and what sessions begin with, those of the primary if they are known.
 // There is none before the first connection.
 func (c *cluster) catalog() (*sessionstate.Catalog, defaults) {
-	if i := c.monitor.Snapshot().Primary(); i >= 0 {
+	for _, i := range c.primaryFirst() {
 		if cat, d := c.servers[i].dialing.have(); cat != nil {
 			return cat, d
 		}
 	}
-	for _, s := range c.servers {
-		if cat, d := s.dialing.have(); cat != nil {
-			return cat, d
+	return nil, defaults{}
+}
+
+// primaryFirst returns the indexes of all servers, that of the primary first if there is one.
+func (c *cluster) primaryFirst() []int {
+	primary := c.monitor.Snapshot().Primary()
+	order := make([]int, 0, len(c.servers))
+	if primary >= 0 {
+		order = append(order, primary)
+	}
+	for i := range c.servers {
+		if i != primary {
+			order = append(order, i)
 		}
 	}
-	return nil, defaults{}
+	return order
 }
 
 func (d *dialing) have() (*sessionstate.Catalog, defaults) {

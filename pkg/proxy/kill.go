@@ -123,10 +123,7 @@ func (c *cluster) mayKill(ctx context.Context, by *account) bool {
 
 // apart opens a connection outside of the pool, which may be full.
 func (d *dialing) apart(ctx context.Context, by *account) (*backend.Conn, error) {
-	return backend.Dial(ctx, &backend.Options{
-		Network: d.Network, Address: d.Address, User: by.user, Password: by.password, TLSMode: d.TLSMode, TLS: d.TLS,
-		Attributes: []wire.Attribute{{Name: "program_name", Value: "mysqlrw"}},
-	})
+	return backend.Dial(ctx, d.options(by))
 }
 
 // kill runs KILL on a connection of its own: the pool may be full.

@@ -91,12 +91,7 @@ const carried = wire.FoundRows | wire.LocalFiles | wire.IgnoreSpace | wire.Inter
 
 // version is the server that clients see: the primary, or any one that is known.
 func (c *cluster) version() flavor.Server {
-	if i := c.monitor.Snapshot().Primary(); i >= 0 {
-		if v := c.monitor.Server(i); v.Text != "" {
-			return v
-		}
-	}
-	for i := range c.servers {
+	for _, i := range c.primaryFirst() {
 		if v := c.monitor.Server(i); v.Text != "" {
 			return v
 		}
@@ -234,17 +229,10 @@ func (s *session) prove(ctx context.Context, one *account, login *frontend.Login
 	k := key{account: one, want: login.Capabilities & carried}
 	err := errors.New("no server can be reached")
 	s.cluster.fill(&s.snap, s.p.now())
-	order := make([]int, 0, len(s.cluster.servers)+1)
-	readOnly := s.policy.Endpoint == route.ReadOnly
-	if i := s.snap.Primary(); i >= 0 && !readOnly {
-		order = append(order, i)
-	}
-	for i := range s.cluster.servers {
-		if !readOnly || s.snap.Servers[i].Role == route.Replica {
-			order = append(order, i)
+	for _, i := range s.cluster.primaryFirst() {
+		if s.policy.Endpoint == route.ReadOnly && s.snap.Servers[i].Role != route.Replica {
+			continue
 		}
-	}
-	for _, i := range order {
 		pool := s.cluster.servers[i].dialing.pool
 		h, e := pool.AcquireNew(ctx, k)
 		if e != nil {
