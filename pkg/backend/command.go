@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/mysqlrw/mysqlrw/pkg/deadline"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 )
 
@@ -141,7 +142,7 @@ func (c *Conn) round(ctx context.Context, op string, read func() error) error {
 	if b := c.Peek(); len(b) > 0 {
 		return c.broken(op, false, unasked(b))
 	}
-	stop := c.watch(ctx)
+	stop := deadline.Watch(ctx, c.raw)
 	defer stop()
 	err := c.Write(c.out)
 	if cap(c.out) > maxKept {

@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"context"
 	"net"
 	"time"
 
@@ -122,26 +121,4 @@ func (c *Conn) Quit() error {
 		_ = c.Write([]byte{1, 0, 0, 0, byte(wire.ComQuit)}) // nobody answers
 	}
 	return c.Close()
-}
-
-// past is a deadline that is over.
-func past() time.Time { return time.Unix(1, 0) }
-
-// watch makes the end of ctx interrupt reading and writing, until stop is called.
-func (c *Conn) watch(ctx context.Context) (stop func()) {
-	_ = c.raw.SetDeadline(time.Time{}) // fails on a closed connection only, and so will what follows
-	if ctx.Done() == nil {
-		return func() {}
-	}
-	done := make(chan struct{})
-	cancel := context.AfterFunc(ctx, func() {
-		_ = c.raw.SetDeadline(past())
-		close(done)
-	})
-	return func() {
-		if !cancel() {
-			<-done
-		}
-		_ = c.raw.SetDeadline(time.Time{})
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 
+	"github.com/mysqlrw/mysqlrw/pkg/deadline"
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 )
@@ -33,7 +34,7 @@ func Dial(ctx context.Context, o *Options) (*Conn, error) {
 		return nil, c.fail("connect to", false, err)
 	}
 	c.raw, c.conn, c.socket = raw, raw, newSocket(raw)
-	stop := c.watch(ctx)
+	stop := deadline.Watch(ctx, c.raw)
 	err = c.login(o)
 	stop()
 	if err == nil {

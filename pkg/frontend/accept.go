@@ -9,6 +9,7 @@ import (
 	"net"
 	"slices"
 
+	"github.com/mysqlrw/mysqlrw/pkg/deadline"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 )
 
@@ -42,7 +43,7 @@ func (c *Conn) attempt(ctx context.Context, login func(ctx context.Context) erro
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("not logged in within %s: %w", limit, context.DeadlineExceeded))
 		defer cancel()
 	}
-	stop := c.watch(ctx)
+	stop := deadline.Watch(ctx, c.raw)
 	err := login(ctx)
 	stop()
 	if err != nil {

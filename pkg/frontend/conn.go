@@ -1,7 +1,6 @@
 package frontend
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"net"
@@ -163,27 +162,5 @@ func (c *Conn) linger() {
 			return
 		}
 		total += n
-	}
-}
-
-// past is a deadline that is over.
-func past() time.Time { return time.Unix(1, 0) }
-
-// watch makes the end of ctx interrupt reading and writing, until stop is called.
-func (c *Conn) watch(ctx context.Context) (stop func()) {
-	_ = c.raw.SetDeadline(time.Time{}) // fails on a closed connection only, and so will what follows
-	if ctx.Done() == nil {
-		return func() {}
-	}
-	done := make(chan struct{})
-	cancel := context.AfterFunc(ctx, func() {
-		_ = c.raw.SetDeadline(past())
-		close(done)
-	})
-	return func() {
-		if !cancel() {
-			<-done
-		}
-		_ = c.raw.SetDeadline(time.Time{})
 	}
 }

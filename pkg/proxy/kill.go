@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mysqlrw/mysqlrw/pkg/backend"
+	"github.com/mysqlrw/mysqlrw/pkg/deadline"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 )
 
@@ -80,7 +81,7 @@ func (s *session) stop(ctx context.Context, how killed, by *account) error {
 		return err
 	}
 	s.cancel(how)
-	_ = s.client.SetDeadline(time.Unix(1, 0))
+	_ = s.client.SetDeadline(deadline.Past())
 	if err != nil && l != nil { // the server could not be asked: at least nobody waits any more
 		_ = l.conn.Close()
 	}

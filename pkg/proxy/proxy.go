@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mysqlrw/mysqlrw/pkg/deadline"
 	"github.com/mysqlrw/mysqlrw/pkg/frontend"
 	"github.com/mysqlrw/mysqlrw/route"
 )
@@ -167,7 +168,7 @@ func (p *Proxy) Shutdown(ctx context.Context) error {
 func (p *Proxy) cutSessions() {
 	p.sessions.each(func(s *session) {
 		s.cancel(shutDown)
-		_ = s.client.SetReadDeadline(time.Unix(1, 0))
+		_ = s.client.SetReadDeadline(deadline.Past())
 	})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

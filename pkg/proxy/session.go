@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mysqlrw/mysqlrw/pkg/deadline"
 	"github.com/mysqlrw/mysqlrw/pkg/frontend"
 	"github.com/mysqlrw/mysqlrw/pkg/sessionstate"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
@@ -151,7 +152,7 @@ func (s *session) idle() {
 	s.drainable.Store(free)
 	s.move() // behind the line before: a reload looks there after it has brought the new list
 	if s.p.draining.Load() && free {
-		_ = s.client.SetReadDeadline(time.Unix(1, 0))
+		_ = s.client.SetReadDeadline(deadline.Past())
 	}
 }
 

@@ -3,7 +3,8 @@ package proxy
 import (
 	"context"
 	"sync"
-	"time"
+
+	"github.com/mysqlrw/mysqlrw/pkg/deadline"
 )
 
 // sessions are all clients that are there.
@@ -131,7 +132,7 @@ func (s *session) wake() {
 		return
 	}
 	s.woken.Store(true)
-	_ = s.client.SetReadDeadline(time.Unix(1, 0))
+	_ = s.client.SetReadDeadline(deadline.Past())
 }
 
 // drain ends the session if it is between two commands and has nothing to lose; else it ends itself
@@ -140,5 +141,5 @@ func (s *session) drain() {
 	if s.busy.Load() || !s.drainable.Load() {
 		return
 	}
-	_ = s.client.SetReadDeadline(time.Unix(1, 0))
+	_ = s.client.SetReadDeadline(deadline.Past())
 }
