@@ -52,7 +52,7 @@ func (w *world) run(s *route.Session, st *route.Statement, d *route.Decision) ro
 	}
 	sv.Position = position
 	w.settle()
-	return route.Outcome{Position: own}
+	return route.Outcome{Position: own, Wrote: true}
 }
 
 // writesData says whether the statement leaves a transaction in the binary log.

@@ -67,7 +67,7 @@ func warmSession(t testing.TB) (*Session, *Policy, *Snapshot) {
 	for _, text := range []string{"INSERT INTO t VALUES (1)", "SELECT 1"} {
 		st := Classify(text, &session.Options)
 		d := session.Decide(&st, text, policy, snap, nil)
-		session.Apply(&st, text, &d, snap, Outcome{Position: snap.Servers[0].Position})
+		session.Apply(&st, text, &d, snap, Outcome{Position: snap.Servers[0].Position, Wrote: st.Class == Write})
 	}
 	return session, policy, snap
 }

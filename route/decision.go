@@ -54,6 +54,9 @@ type Decision struct {
 	Starts Holds
 	// Split says that a read of a transaction leaves it.
 	Split bool
+	// Covers says that Require is, or that the server is the one that has shown,
+	// all that the session has seen.
+	Covers bool
 
 	reasons [6]Reason
 	count   int
@@ -85,6 +88,10 @@ type Outcome struct {
 	InTransaction, AutocommitOff bool
 	// Position is the position that came with the answer, empty if none did.
 	Position gtid.Value
+	// Wrote says that the statement certainly got a number of its own in the
+	// primary's order of transactions, which Position has: then everything that
+	// anybody could see before is in Position as well.
+	Wrote bool
 	// StateChanged is the server's tracker: the statement changed session state
 	// that no other tracker names.
 	StateChanged bool

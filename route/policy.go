@@ -92,6 +92,9 @@ type Policy struct {
 	// MaxStaleness is a second limit for reads at Weak that name none of
 	// their own; the smaller of the two holds. 0 is no bound.
 	MaxStaleness time.Duration
+	// Monotonic keeps reads at Eventual from going back, as those at the levels
+	// above it never do: a read sees at least what the session has been shown.
+	Monotonic bool
 	// MinReserved is the number of replicas that stay readable for eventual
 	// reads though they lag or are broken: lagging ones first, then those of
 	// unknown lag, then broken ones; of equals the higher weight, then the
@@ -111,6 +114,9 @@ type Policy struct {
 	// SessionTimeout and GlobalTimeout bound the wait for a replica to reach
 	// the position that a read needs; 0 never waits.
 	SessionTimeout, GlobalTimeout time.Duration
+	// NoWait is for a read whose wait has ended in vain: what has the position
+	// by now is read, or the primary.
+	NoWait bool
 	// ErrorOnTimeout gives an error where a replica does not get there in
 	// time; otherwise the read runs on the primary.
 	ErrorOnTimeout bool

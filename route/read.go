@@ -91,6 +91,10 @@ func (c *choice) require(q *Query) bool {
 		}
 	case SessionLevel:
 		d.Token, q.Require = SessionToken, s.Token
+	case Eventual, Weak:
+		if c.monotonic(q.Level) && q.Node == "" {
+			d.Token, q.Require = SessionToken, s.Shown
+		}
 	case Global, SCC:
 		d.Token = GlobalToken
 		if !c.snap.CurrentKnown {
@@ -98,12 +102,22 @@ func (c *choice) require(q *Query) bool {
 			d.because(PositionUnknown)
 			return false
 		}
-		q.Require = c.snap.Current
+		q.Require, d.Covers = c.snap.Current, true
 	}
 	if after := c.st.Hint.After(c.text); after != "" {
 		given, err := gtid.ParseValue(after)
 		if err != nil {
 			c.refuse("hint after: " + err.Error())
+			d.because(HintMalformed)
+			return false
+		}
+		if !c.somebodyHas(given) {
+			if !c.snap.CurrentKnown {
+				d.Fetch = true
+				d.because(PositionUnknown)
+				return false
+			}
+			c.refuse("hint after: no server has " + after)
 			d.because(HintMalformed)
 			return false
 		}
@@ -115,9 +129,23 @@ func (c *choice) require(q *Query) bool {
 		}
 		d.Token, q.Require = GivenToken, both
 	}
+	if q.Node == "" && c.monotonic(q.Level) && !c.settle(q) {
+		return false
+	}
 	q.Required = !q.Require.IsEmpty()
 	d.Require = q.Require
 	return true
+}
+
+// somebodyHas says whether a position that a client gave can be reached at all: a read must not wait
+// for one that was made up.
+func (c *choice) somebodyHas(given gtid.Value) bool {
+	for i := range c.snap.Servers {
+		if contains(c.snap.Servers[i].Position, given) {
+			return true
+		}
+	}
+	return c.snap.CurrentKnown && contains(c.snap.Current, given)
 }
 
 // hintedReplica follows a hint for a replica: no position, only max_lag and the
@@ -156,7 +184,10 @@ func (c *choice) choose(q Query) {
 		return
 	}
 	c.candidates(q)
-	server := c.pick()
+	server := q.stay - 1
+	if server < 0 {
+		server = c.pick()
+	}
 	behind := server >= 0 && c.session.cands[server].Behind
 	lastResort := server >= 0 && c.session.cands[server].Why == WhyLastResort
 	if server >= 0 && !behind && !lastResort {
@@ -198,6 +229,9 @@ func (c *choice) waitForPrimary(q Query) {
 	if d.Server < 0 || !q.Required || !s.cands[d.Server].Behind || s.knowsOf(c.snap.Servers[d.Server].Name, q.Require) {
 		return
 	}
+	if c.snap.CurrentKnown && contains(c.snap.Current, q.Require) {
+		d.Require = c.snap.Ahead
+	}
 	if d.Wait, d.Fallback = c.budget(q), Refuse; d.Wait <= 0 {
 		c.refuse(sayTimeout)
 	}
@@ -217,7 +251,7 @@ func (c *choice) anyBehind() bool {
 // in time.
 func (c *choice) wait(q Query) bool {
 	budget := c.budget(q)
-	if budget <= 0 || !q.Required {
+	if budget <= 0 || !q.Required || c.policy.NoWait {
 		return false
 	}
 	server := SmallestGap(c.session.cands, c.snap, q, budget)

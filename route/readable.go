@@ -1,6 +1,7 @@
 package route
 
 import (
+	"math"
 	"time"
 
 	"github.com/mysqlrw/mysqlrw/pkg/gtid"
@@ -120,6 +121,8 @@ type Query struct {
 	Node string
 	// ReplicaOnly forbids the primary, also as the last resort.
 	ReplicaOnly bool
+
+	stay int // one more than the server that has been chosen already
 }
 
 // maxLag returns the limit that holds for the read, 0 for none.
@@ -275,10 +278,10 @@ func (sv *Server) behind(s *Snapshot, q *Query) bool {
 	if !q.Required {
 		return sv.Role == Replica && (q.Level == Global || q.Level == SCC)
 	}
-	if contains(sv.Position, q.Require) {
-		return false
+	if sv.Role == Primary && s.CurrentKnown && contains(s.Current, q.Require) {
+		return !contains(sv.Position, s.Ahead)
 	}
-	return sv.Role != Primary || !s.CurrentKnown || !contains(s.Current, q.Require)
+	return !contains(sv.Position, q.Require)
 }
 
 // contains tells whether the first position certainly has all of the second:
@@ -339,31 +342,51 @@ func CanWrite(s *Snapshot, p *Policy) bool {
 // it wrote, and the lag may be one second old or have a resolution of one.
 const hopeless = 100
 
+// slack is the number of transactions by which two replicas may differ and the
+// less loaded one is better: what is known of a replica is a moment old, and the
+// one that was asked last must not get all reads for that.
+const slack = 64
+
 // SmallestGap returns the index in Snapshot.Servers of the replica to wait for,
 // of those that only lack the required position: the one that lacks the fewest
-// transactions; of equals the least loaded, then the first. It returns -1 if no
+// transactions, or is less loaded and lacks hardly more; then the first. It returns -1 if no
 // wait can be expected to end within the budget: the budget is 0, no position
 // is required, all that lack it are excluded for more than that, are of the
 // other kind of server, or are over 100 budgets behind.
 //
 // cands are what Candidates returned for the same snapshot and query.
 func SmallestGap(cands []Candidate, s *Snapshot, q Query, budget time.Duration) int {
-	best, gap := -1, uint64(0)
+	best, gap, smallest := -1, uint64(0), uint64(math.MaxUint64)
 	if budget <= 0 || !q.Required {
 		return best
 	}
-	for _, c := range cands {
+	near := func(c *Candidate) (n uint64, ok bool) {
 		sv := &s.Servers[c.Server]
 		if c.Why != WhyBehindPosition || sv.Role != Replica || sv.LagKnown && sv.Lag/hopeless > budget {
-			continue
+			return 0, false
 		}
 		// A number that is not exact is the largest there is, which will do.
 		n, _, err := sv.Position.MissingCount(q.Require)
-		if err != nil {
+		return n, err == nil
+	}
+	for i := range cands {
+		if n, ok := near(&cands[i]); ok {
+			smallest = min(smallest, n)
+		}
+	}
+	for i := range cands {
+		n, ok := near(&cands[i])
+		if !ok {
 			continue
 		}
-		if best < 0 || n < gap || n == gap && lessLoaded(sv, &s.Servers[best]) {
-			best, gap = c.Server, n
+		server := cands[i].Server
+		switch {
+		case n-smallest > slack:
+			continue
+		case best >= 0 && lessLoaded(&s.Servers[best], &s.Servers[server]):
+			continue
+		case best < 0, n < gap, lessLoaded(&s.Servers[server], &s.Servers[best]):
+			best, gap = server, n
 		}
 	}
 	return best

@@ -223,8 +223,9 @@ func TestSmallestGap(t *testing.T) {
 		{"it is of the other kind", budget, func(s *Snapshot, _ *Query) { s.Servers[2].Position = position("0-1-99") }, 3},
 		{"another was asked for", budget, func(_ *Snapshot, q *Query) { q.Node = "R1" }, 1},
 		{"equal, less loaded", budget, func(s *Snapshot, _ *Query) {
-			s.Servers[3].Position, s.Servers[2].Active, s.Servers[3].Active = position("1-9"), 2, 1
+			s.Servers[3].Position, s.Servers[1].Active, s.Servers[2].Active, s.Servers[3].Active = position("1-9"), 2, 2, 1
 		}, 3},
+		{"hardly further, less loaded", budget, func(s *Snapshot, _ *Query) { s.Servers[2].Active, s.Servers[3].Active = 1, 1 }, 1},
 		{"equal, the first", budget, func(s *Snapshot, _ *Query) { s.Servers[3].Position = position("1-8:10") }, 2},
 		{"nothing is known of any", budget, func(s *Snapshot, _ *Query) {
 			for i := range s.Servers {

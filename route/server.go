@@ -74,6 +74,9 @@ type Server struct {
 	// Position is a lower bound of what the server has applied: it has this
 	// at least. The zero value is the empty position, which contains nothing.
 	Position gtid.Value
+	// Epoch is one life of the server's data, where the caller can tell: what a
+	// session has seen in another one proves nothing.
+	Epoch uint64
 	// Weight is the share of reads. 0 takes no new reads; of a primary it
 	// means that it is read only when no replica can be.
 	Weight int
@@ -89,10 +92,15 @@ type Server struct {
 type Snapshot struct {
 	// Servers in the order of the configuration: ties are settled by it.
 	Servers []Server
-	// Current is the primary's position for reads at level global, fetched
+	// Current is an upper bound of what anybody can have seen on any of the
+	// servers: the primary's position with what it is still committing, fetched
 	// after the read arrived. CurrentKnown says whether it has been fetched.
 	Current      gtid.Value
 	CurrentKnown bool
+	// Ahead is the part of Current that the primary has not committed yet and a
+	// replica is known to have: who has read that replica must not read the
+	// primary before it has.
+	Ahead gtid.Value
 }
 
 // Find returns the index of the server of that name, or -1. Names are compared

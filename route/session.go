@@ -26,9 +26,10 @@ type Session struct {
 	Timeout         time.Duration
 	HasTimeout      bool
 	Node            string
-	// Token is the position of the session's own writes, united with what it
-	// has been shown.
+	// Token is the position of the session's own writes, united with Shown.
 	Token gtid.Value
+	// Shown are the positions that came with answers that showed it data.
+	Shown gtid.Value
 	// AutocommitOff: every statement is in a transaction.
 	AutocommitOff bool
 	// Transaction is the one that is open.
@@ -44,6 +45,7 @@ type Session struct {
 	home          string     // the read-only endpoint's replica
 	primary       string     // the primary that positions came from
 	there         gtid.Value // their union: what that server certainly has
+	seen          seen
 	holds         []hold
 	cands         []Candidate
 }
@@ -119,6 +121,40 @@ func (s *Session) HeldOn(server string, but Holds) bool {
 // Last returns the server that ran the statement before, or "".
 func (s *Session) Last() string { return s.last }
 
+// Forget takes out of what reads must see the transactions that a primary had
+// and its successor, which had kept when it became that, has not. It tells
+// whether there were any.
+func (s *Session) Forget(lost, kept gtid.Value) bool {
+	token, some := without(s.Token, lost, kept)
+	s.Token = token
+	s.Shown, _ = without(s.Shown, lost, kept)
+	return some
+}
+
+// without returns v without what is lost.
+func without(v, lost, kept gtid.Value) (rest gtid.Value, some bool) {
+	set, isSet := v.Set()
+	gone, _ := lost.Set()
+	if isSet && !set.IsEmpty() {
+		if !set.Overlaps(gone) {
+			return v, false
+		}
+		return set.Subtract(gone).Value(), true
+	}
+	pos, _ := v.DomainPos()
+	lostPos, _ := lost.DomainPos()
+	keptPos, _ := kept.DomainPos()
+	for bad := range lostPos.Domains() {
+		have, ok := pos.Domain(bad.Domain)
+		still, _ := keptPos.Domain(bad.Domain)
+		if ok && have.Server == bad.Server && have.Seq > still.Seq && have.Seq <= bad.Seq {
+			still.Domain = bad.Domain // which stands at 0 if there was nothing
+			pos, some = pos.With(still), true
+		}
+	}
+	return pos.Value(), some
+}
+
 // learn takes in the position that came with an answer.
 func (s *Session) learn(position gtid.Value, server string, role Role) {
 	if token, err := s.Token.Union(position); err == nil {
@@ -160,7 +196,7 @@ func (s *Session) Reset(keepToken bool) {
 		fresh.Options = *s.login
 	}
 	if keepToken {
-		fresh.Token = s.Token
+		fresh.Token, fresh.Shown, fresh.seen = s.Token, s.Shown, s.seen
 	}
 	*s = fresh
 }

@@ -43,6 +43,8 @@ type player struct {
 	policy   Policy
 	snap     Snapshot
 	rotation Rotation
+	// unsettled keeps what the session has seen that no position names; most of the corpus is about the rest.
+	unsettled bool
 }
 
 func newPlayer(t *testing.T) *player {
@@ -119,6 +121,8 @@ func (p *player) directive(line string) {
 			if err := p.session.Setting(name, value); err != nil {
 				p.fatalf("%v", err)
 			}
+		case "ahead":
+			p.snap.Ahead = p.position(word)
 		case "current":
 			p.snap.CurrentKnown = word != "none"
 			if p.snap.Current = (gtid.Value{}); p.snap.CurrentKnown {
@@ -157,6 +161,8 @@ func (p *player) setPolicy(name, value string) bool {
 		p.policy.MaxLag = p.duration(value)
 	case "max_staleness":
 		p.policy.MaxStaleness = p.duration(value)
+	case "monotonic":
+		p.policy.Monotonic = true
 	case "min_reserved":
 		p.policy.MinReserved = p.number(value)
 	case "session_timeout":
@@ -182,6 +188,8 @@ func (p *player) setSession(name, value string) bool {
 		p.session.Schema = value
 	case "autocommit_off":
 		p.session.AutocommitOff = true
+	case "unsettled":
+		p.unsettled = true
 	default:
 		return false
 	}
@@ -224,6 +232,8 @@ func (p *player) server(verb, name string, words []string) {
 			sv.Weight = p.number(value)
 		case "active":
 			sv.Active = p.number(value)
+		case "epoch":
+			sv.Epoch = uint64(p.number(value))
 		default:
 			p.fatalf("unknown: server %s", word)
 		}
@@ -246,6 +256,8 @@ func (p *player) outcome(line string) Outcome {
 			out.Position = p.position(value)
 		case "state_changed":
 			out.StateChanged = true
+		case "wrote":
+			out.Wrote = true
 		default:
 			p.fatalf("unknown outcome: %s", word)
 		}
@@ -263,6 +275,9 @@ func (p *player) step(c corpusCase) {
 	p.rotation = Rotation{}
 	text := (&reading{bytes: true}).text(c.sql)
 	st := Classify(text, &p.session.Options)
+	if !p.unsettled {
+		p.session.seen = seen{} // as if the server had proven what it showed
+	}
 	d := p.session.Decide(&st, text, &p.policy, &p.snap, &p.rotation)
 	p.promise(&st, &d, c.sql)
 	if !d.Fetch && (d.Server >= 0 || d.Error == "") { // else it is decided again, or never sent

@@ -39,22 +39,9 @@ func (c *Conn) Query(ctx context.Context, sql string) (*Result, error) {
 	c.begin(nil, sql)
 	r := &Result{}
 	err := c.round(ctx, "run a query on", func() error {
-		var text []byte
-		size, columns := 0, 0
-		_, err := c.end(wire.ComQuery, func(b []byte, head bool) {
-			if head {
-				text, size, columns = text[:0], 0, c.answer.Head().Columns
-				return
-			}
-			if size += len(b); size <= maxResult {
-				text = append(text, b...)
-			}
-		})
-		switch {
-		case err != nil:
+		text, columns, _, err := c.collect(nil, wire.ComQuery)
+		if err != nil {
 			return err
-		case size > maxResult:
-			return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, size, maxResult)
 		}
 		return r.decode(text, columns, c.caps)
 	})
@@ -62,6 +49,50 @@ func (c *Conn) Query(ctx context.Context, sql string) (*Result, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+// AnswerValue reads the whole answer to a query that was written, as Answer does, and returns the
+// first value of its first row as well, appended to dst; null says that there is none or that it is
+// NULL. It allocates nothing if dst has room for the whole result.
+func (c *Conn) AnswerValue(dst []byte) (value []byte, null bool, ok wire.OK, err error) {
+	text, columns, ok, err := c.collect(dst[:0], wire.ComQuery)
+	if err = c.outcome(context.Background(), "read an answer of", err); err != nil {
+		return dst[:0], true, ok, err
+	}
+	for rest := text; len(rest) > 0; columns-- {
+		p, _, n, err := wire.Split(rest)
+		switch {
+		case err != nil || n == 0:
+			return dst[:0], true, ok, c.broken("read an answer of", true, ErrNotMySQL)
+		case columns > 0 || wire.IsProgress(p):
+			rest = rest[n:]
+			continue
+		}
+		values := wire.ReadTextRow(p)
+		v, there := values.Next()
+		return append(text[:0], v...), !there || v == nil, ok, nil
+	}
+	return dst[:0], true, ok, nil
+}
+
+// collect reads an answer and appends to dst the packets behind the head of its last result:
+// definitions, as many as columns says, and rows.
+func (c *Conn) collect(dst []byte, command wire.Command) (text []byte, columns int, ok wire.OK, err error) {
+	text = dst
+	size := 0
+	ok, err = c.end(command, func(b []byte, head bool) {
+		if head {
+			text, size, columns = text[:0], 0, c.answer.Head().Columns
+			return
+		}
+		if size += len(b); size <= maxResult {
+			text = append(text, b...)
+		}
+	})
+	if err == nil && size > maxResult {
+		err = fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, size, maxResult)
+	}
+	return text, columns, ok, err
 }
 
 // decode reads the packets of a result without its head and end. Values alias them.

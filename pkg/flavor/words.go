@@ -1,6 +1,9 @@
 package flavor
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // ReplicaStatus returns the statements that list a server's replication
 // channels, one row each, newest spelling first.
@@ -54,6 +57,16 @@ func GTIDWait(f Flavor) string {
 		return "MASTER_GTID_WAIT(?, ?)"
 	}
 	return "WAIT_FOR_EXECUTED_GTID_SET(?, ?)"
+}
+
+// AppliedPosition is the variable in which MariaDB has what a replica has applied.
+const AppliedPosition = "gtid_slave_pos"
+
+// GTIDWaitQuery returns a query with GTIDWait's expression in it, for a
+// position and at most so many seconds, which must not be 0: that is forever.
+func GTIDWaitQuery(f Flavor, position string, seconds float64) string {
+	call := strings.NewReplacer("?, ?", Quote(position)+", "+strconv.FormatFloat(seconds, 'f', 3, 64)).Replace(GTIDWait(f))
+	return "SELECT " + call
 }
 
 // ReceiverAge returns the query for the seconds, as the column age, that a

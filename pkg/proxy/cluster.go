@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mysqlrw/mysqlrw/pkg/backend"
+	"github.com/mysqlrw/mysqlrw/pkg/gtid"
 	"github.com/mysqlrw/mysqlrw/pkg/pool"
 	"github.com/mysqlrw/mysqlrw/pkg/sessionstate"
 	"github.com/mysqlrw/mysqlrw/pkg/topology"
@@ -24,10 +25,16 @@ type cluster struct {
 	turns    sync.Mutex
 	rotation route.Rotation
 
+	fetcher fetcher
+	lost    atomic.Pointer[[]loss]
+
 	users atomic.Int64 // sessions, and one for being the present cluster
 	stop  context.CancelFunc
 	done  chan struct{} // closed when the monitor has ended
 }
+
+// loss is what a primary had acknowledged and its successor has not.
+type loss struct{ lost, kept gtid.Value }
 
 // server is one server of a cluster. Its connections stay if a reload does not change how it is
 // connected to.
@@ -270,7 +277,7 @@ func (d *dialing) have() (*sessionstate.Catalog, defaults) {
 
 // newCluster makes a cluster, with the connections of old that stay the same. It asks nobody yet.
 func (p *Proxy) newCluster(o *Options, old *cluster) (*cluster, error) {
-	c := &cluster{done: make(chan struct{})}
+	c := &cluster{done: make(chan struct{}), fetcher: fetcher{conns: make([]asker, len(o.Servers))}}
 	c.users.Store(1)
 	watched := make([]topology.Server, 0, len(o.Servers))
 	for _, s := range o.Servers {
@@ -314,6 +321,7 @@ func (c *cluster) run(ctx context.Context) {
 func (c *cluster) end() {
 	c.stop()
 	<-c.done
+	c.fetcher.close()
 }
 
 // leave is for a session that uses the cluster no more. After the last one the watch ends it, if a
@@ -376,6 +384,14 @@ func (c *cluster) fill(dst *route.Snapshot, now time.Time) {
 // event logs what the monitor saw, and cuts the connections to a server that is gone.
 func (p *Proxy) event(c *cluster, e topology.Event) {
 	p.log.LogAttrs(context.Background(), e.Level(), e.Kind.String(), e.Attrs()...)
+	if e.Kind == topology.LostWrites {
+		var all []loss
+		if before := c.lost.Load(); before != nil {
+			all = append(all, *before...)
+		}
+		all = append(all, loss{e.Lost, e.Kept})
+		c.lost.Store(&all)
+	}
 	gone := e.Kind == topology.StateChanged && e.New == route.Offline.String() || e.Kind == topology.Restarted ||
 		e.Kind == topology.Replaced
 	if !gone {

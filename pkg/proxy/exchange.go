@@ -20,6 +20,7 @@ type outcome struct {
 	began  bool  // the client has a part of the answer
 
 	elsewhere bool             // the server did nothing, and another one can do it
+	late      bool             // the server did not reach the position in time
 	behind    bool             // the server lacks something that the primary may have, or refused the state
 	anew      bool             // the same once more
 	failed    bool             // the server's last word is an error
@@ -27,6 +28,7 @@ type outcome struct {
 	said      wire.ServerError // with elsewhere
 
 	affected     uint64
+	info         []byte // of an OK; aliases the connection's buffer
 	warnings     uint16
 	status       wire.Status
 	statusKnown  bool
@@ -41,6 +43,7 @@ const (
 	stepState stepKind = iota // the session's variables
 	stepSchema
 	stepInsertID
+	stepWait // until the server has what the statement must see
 	stepBegin
 )
 
@@ -69,6 +72,9 @@ func (s *session) exchange(l *link, req *request, d *route.Decision, epoch topol
 	if !sure && !req.repeatable() && !s.stepsFirst(l, req, d, &out) {
 		return out
 	}
+	if d.Wait > 0 {
+		s.addWait(l, d)
+	}
 	if s.begin != "" && opensTransaction(req) {
 		s.addStep(l, stepBegin, wire.ComQuery, s.begin)
 		out.begun = true
@@ -82,11 +88,15 @@ func (s *session) exchange(l *link, req *request, d *route.Decision, epoch topol
 		return out
 	}
 	if len(s.steps) > 0 {
-		if out.broken = s.readSteps(l, &out); out.broken != nil {
+		if out.broken = s.readSteps(l, req, d, epoch, &out); out.broken != nil {
 			return out
 		}
-		if out.failed {
+		switch {
+		case out.failed:
 			return s.ranAstray(l, req, d, out)
+		case out.late:
+			s.tooLate(l, req, &out)
+			return out
 		}
 	}
 	s.relay(l, req, d, epoch, &out)
@@ -112,7 +122,7 @@ func (s *session) stepsFirst(l *link, req *request, d *route.Decision, out *outc
 	if out.broken = l.conn.Write(s.packets); out.broken != nil {
 		return false
 	}
-	if out.broken = s.readSteps(l, out); out.broken != nil {
+	if out.broken = s.readSteps(l, req, d, 0, out); out.broken != nil {
 		return false
 	}
 	if out.failed {
@@ -316,8 +326,14 @@ func (s *session) addStep(l *link, kind stepKind, command wire.Command, text str
 
 // readSteps reads the answers to what went before the statement. One that failed is the statement's
 // error, in s.out.
-func (s *session) readSteps(l *link, out *outcome) error {
+func (s *session) readSteps(l *link, req *request, d *route.Decision, epoch topology.Epoch, out *outcome) error {
 	for _, st := range s.steps {
+		if st.kind == stepWait {
+			if err := s.waited(l, req, d, epoch, out); err != nil {
+				return err
+			}
+			continue
+		}
 		_, err := l.conn.Answer(st.command)
 		if err == nil {
 			continue

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mysqlrw/mysqlrw/pkg/backend"
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
+	"github.com/mysqlrw/mysqlrw/pkg/gtid"
 	"github.com/mysqlrw/mysqlrw/pkg/pool"
 	"github.com/mysqlrw/mysqlrw/pkg/sessionstate"
 )
@@ -45,7 +46,8 @@ type link struct {
 	uses     uint64   // counts uses of prepared statements, to drop those used longest ago
 	unwanted []uint32 // statements to be closed with the next write
 
-	position []byte // the GTID text that it reported last
+	position []byte     // the GTID text that it reported last
+	at       gtid.Value // the same
 	question *question
 	insertID insertID // what LAST_INSERT_ID() gives on it
 }

@@ -20,9 +20,16 @@ func (s *session) answerItself(req *request, d *route.Decision) error {
 	case route.Admin:
 		return s.killStatement(text)
 	case route.Show:
-		return s.showOwn(text)
+		return s.showOwn(req, text)
 	}
+	before := s.route
 	s.route.Apply(&req.st, text, d, &s.snap, route.Outcome{})
+	if req.st.Class == route.Set && !s.route.Token.Equal(before.Token) {
+		if why := s.doubted(req, s.route.Token); why != "" {
+			s.route = before
+			return s.fail(1231, "42000", "mysqlrw: SET mysqlrw_token: "+why)
+		}
+	}
 	switch req.st.Class {
 	case route.Begin:
 		s.begin = text

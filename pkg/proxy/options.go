@@ -45,6 +45,9 @@ type Options struct {
 	// AcquireTimeout is how long a statement waits for a connection; 0 is DefaultAcquireTimeout.
 	AcquireTimeout time.Duration
 
+	// PrimaryReadLimit is how many reads that no replica can have run on the primary at a time; more of
+	// them get an error. 0 is no limit.
+	PrimaryReadLimit      int
 	MaxConnections        int // clients; 0 is no limit
 	MaxConnectionsPerUser int // 0 is no limit
 	MaxPacket             int // bytes of a command; 0 is 1 GB, as the servers' own limit
@@ -149,6 +152,13 @@ func (o *Options) acquireTimeout() time.Duration {
 		return o.AcquireTimeout
 	}
 	return DefaultAcquireTimeout
+}
+
+func (o *Options) checkTimeout() time.Duration {
+	if o.CheckTimeout > 0 {
+		return o.CheckTimeout
+	}
+	return topology.DefaultTimeout
 }
 
 func (o *Options) queueTimeout() time.Duration {

@@ -29,6 +29,7 @@ type Proxy struct {
 	texts     texts
 	writers   writers
 	sessions  sessions
+	counts    counts
 	listeners []*listener
 	buffers   frontend.Buffers
 	key       *rsa.PrivateKey

@@ -178,12 +178,38 @@ func exec(t testing.TB, q interface {
 // ranOn returns the server of the statement before.
 func ranOn(t testing.TB, conn *sql.Conn) string {
 	t.Helper()
-	var server string
-	var rest [5]string
-	if err := conn.QueryRowContext(t.Context(), "SHOW MYSQLRW ROUTE").Scan(&server, &rest[0], &rest[1], &rest[2], &rest[3], &rest[4]); err != nil {
+	return routeOf(t, conn)["server"]
+}
+
+// routeOf returns SHOW MYSQLRW ROUTE of the statement before, by column.
+func routeOf(t testing.TB, conn *sql.Conn) map[string]string {
+	t.Helper()
+	rows, err := conn.QueryContext(t.Context(), "SHOW MYSQLRW ROUTE")
+	if err != nil {
 		t.Errorf("SHOW MYSQLRW ROUTE: %v", err)
+		return nil
 	}
-	return server
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, places, found := make([]string, len(columns)), make([]any, len(columns)), map[string]string{}
+	for i := range places {
+		places[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(places...); err != nil {
+			t.Fatal(err)
+		}
+		for i, name := range columns {
+			found[name] = values[i]
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Error(err)
+	}
+	return found
 }
 
 func waitListening(t testing.TB, address string) {

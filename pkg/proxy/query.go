@@ -25,6 +25,11 @@ type request struct {
 	excluded uint64    // servers, by bit, that failed this statement
 	attempts int
 	moved    bool // from a replica that lacked something to the primary
+
+	arrived time.Time
+	current *standing // where the primary stood after that, if it was asked
+	late    bool      // a wait for a position ended in vain
+	waited  time.Duration
 }
 
 // maxAttempts bounds how often a statement is tried: one that fails on every server does not run in
@@ -62,6 +67,7 @@ func (s *session) run(req *request) error {
 		req.st.Target, req.st.Reason = route.ToPrimary, route.Writes
 	}
 	began := s.p.now()
+	req.arrived = began
 	s.since.Store(began.UnixNano())
 	defer s.since.Store(0)
 	if slow := s.p.conf.Load().SlowQuery; slow > 0 {
@@ -100,7 +106,7 @@ func (s *session) run(req *request) error {
 			continue
 		}
 		d.Server = server
-		again, err := s.try(req, &d)
+		again, err := s.allowed(req, &d)
 		if again && req.attempts >= maxAttempts {
 			return s.fail(1105, "HY000", "mysqlrw: the statement could not be run on any server")
 		}
@@ -115,7 +121,21 @@ const lackingFor = time.Second
 
 // decide asks package route.
 func (s *session) decide(req *request) route.Decision {
+	s.forgetLost()
+	d := s.decideOnce(req)
+	if d.Fetch && req.current == nil {
+		d = s.informed(req, d)
+	}
+	return d
+}
+
+// look writes what is known of the servers now into the session's snapshot, but for those that the
+// statement must not use.
+func (s *session) look(req *request) {
 	s.cluster.fill(&s.snap, s.p.now())
+	if req.current != nil {
+		req.current.put(&s.snap)
+	}
 	excluded := req.excluded
 	if s.lacking != 0 && req.st.Target == route.ToReplica {
 		if s.lackingFor != s.state || s.p.now().Sub(s.lackingAt) > lackingFor {
@@ -128,21 +148,15 @@ func (s *session) decide(req *request) route.Decision {
 			s.snap.Servers[i].State = route.Offline
 		}
 	}
+}
+
+func (s *session) decideOnce(req *request) route.Decision {
+	s.look(req)
 	if s.policy.Balancer == route.WeightedRoundRobin || s.policy.Endpoint == route.ReadOnly {
 		s.cluster.turns.Lock()
 		defer s.cluster.turns.Unlock()
 	}
-	d := s.route.Decide(&req.st, req.text, &s.policy, &s.snap, &s.cluster.rotation)
-	if d.Fetch || d.Wait > 0 {
-		// Nobody is asked and nobody waited for: the primary has it.
-		d.Fetch, d.Wait = false, 0
-		if d.Fallback == route.Refuse {
-			d.Target, d.Error = route.Refuse, "wait replication complete timeout, please retry"
-		} else {
-			d.Target, d.Server = route.ToPrimary, s.snap.Primary()
-		}
-	}
-	return d
+	return s.route.Decide(&req.st, req.text, s.policyFor(req), &s.snap, &s.cluster.rotation)
 }
 
 // choose returns the server that runs the statement, -1 if there is none. State that every
@@ -207,7 +221,10 @@ func (s *session) refused(req *request, d *route.Decision) (again bool, err erro
 	if missing {
 		message += ", waited " + s.p.conf.Load().PrimaryWait.String()
 	}
-	return false, s.fail(code, state, "mysqlrw: "+message)
+	if d.Error != sayTimeout { // which clients know to the letter
+		message = "mysqlrw: " + message
+	}
+	return false, s.fail(code, state, message)
 }
 
 // refusal is the number for a refusal. Where the text is one that clients know, so is the number.

@@ -113,7 +113,7 @@ func (s *session) flush(out *outcome) bool {
 func (s *session) finished(l *link, d *route.Decision, ok *wire.OK, epoch topology.Epoch, out *outcome) {
 	out.failed = false
 	out.status, out.statusKnown = ok.Status, true
-	out.warnings, out.affected = ok.Warnings, ok.AffectedRows
+	out.warnings, out.affected, out.info = ok.Warnings, ok.AffectedRows, ok.Info
 	l.conn.SetStatus(ok.Status)
 	if ok.LastInsertID != 0 && !ok.AfterRows {
 		// The number may be one that the statement gave itself, which LAST_INSERT_ID() is not: only
@@ -217,14 +217,14 @@ func (s *session) lookNow() {
 	s.unseen = nil
 	s.with(l, func() {
 		if l.state == s.state {
-			s.look(l)
+			s.lookUp(l)
 			l.dirty = false
 		}
 	})
 }
 
-// look reads the variables themselves, on a server that does not tell of every change.
-func (s *session) look(l *link) {
+// lookUp reads the variables themselves, on a server that does not tell of every change.
+func (s *session) lookUp(l *link) {
 	if l.catalog.Server().Flavor != flavor.MariaDB || l.state != s.state || l.conn.Err() != nil {
 		return
 	}
@@ -272,14 +272,18 @@ func (s *session) follow() {
 
 // position takes in a position that came with an answer. Most often it is the one before.
 func (s *session) position(l *link, server int, text []byte, epoch topology.Epoch, out *outcome) {
-	if len(text) == 0 || bytes.Equal(l.position, text) {
+	if len(text) == 0 {
+		return
+	}
+	if bytes.Equal(l.position, text) {
+		out.position = l.at
 		return
 	}
 	v, err := gtid.ParseValue(string(text))
 	if err != nil {
 		return
 	}
-	l.position = append(l.position[:0], text...)
+	l.position, l.at = append(l.position[:0], text...), v
 	s.cluster.monitor.Learn(server, epoch, v)
 	out.position = v
 }
@@ -364,7 +368,7 @@ func (s *session) after(l *link, req *request, d *route.Decision, out *outcome) 
 	s.route.Apply(&req.st, text, d, &s.snap, route.Outcome{
 		Failed: out.failed, StatusKnown: out.statusKnown && !out.failed,
 		InTransaction: out.status.Has(wire.InTransaction), AutocommitOff: !out.status.Has(wire.Autocommit),
-		Position: out.position, StateChanged: out.stateChanged,
+		Position: out.position, Wrote: s.wrote(l, req, out), StateChanged: out.stateChanged,
 	})
 	if req.st.Class == route.Set {
 		s.follow() // the server's word counts over what the text may have meant
@@ -396,7 +400,7 @@ func (s *session) after(l *link, req *request, d *route.Decision, out *outcome) 
 		s.told.Store(uint64(l.conn.ID()))
 	}
 	if req.st.Class == route.Set && strings.Contains(text, "@@") {
-		s.look(l) // MariaDB does not tell of SET @@x
+		s.lookUp(l) // MariaDB does not tell of SET @@x
 	}
 	s.variables(l, req, text, s.serverName(d.Server))
 	s.bind(d.Server)

@@ -58,12 +58,16 @@ type session struct {
 	bound      string // the variable that pins the session to its connection
 	prepared   uint32 // the id that a client of MariaDB calls "last"
 
-	answer    wire.Converter
-	out       []byte // for the client
-	packets   []byte // for the server
-	answerSeq byte   // the number of the server's first packet
-	steps     []step // what of packets goes before the statement
-	shown     lastRoute
+	answer      wire.Converter
+	out         []byte // for the client
+	packets     []byte // for the server
+	answerSeq   byte   // the number of the server's first packet
+	steps       []step // what of packets goes before the statement
+	shown       lastRoute
+	hasty       route.Policy // policyFor's
+	value       []byte       // a buffer for the answer to a wait
+	lossesKnown int          // how many of the cluster's losses are out of the token
+	changed     bool         // the open transaction has changed something for certain
 
 	mu      sync.Mutex    // keeps a link from being released while it is killed
 	running *link         // that a statement runs on now
@@ -263,4 +267,5 @@ func (s *session) move() {
 	next.users.Add(1)
 	s.cluster, s.links, s.snap = next, make([]held, len(next.servers)), route.Snapshot{}
 	s.policy = s.on.conf().Policy
+	s.lossesKnown = 0
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mysqlrw/mysqlrw/route"
 )
@@ -12,6 +13,7 @@ import (
 type lastRoute struct {
 	d      route.Decision
 	server int // -1 if none ran it
+	waited time.Duration
 	known  bool
 }
 
@@ -20,11 +22,11 @@ func (s *session) note(req *request, d *route.Decision, server int) {
 	if req.st.Reason == route.AsksProxy && req.st.Class == route.Show {
 		return
 	}
-	s.shown = lastRoute{d: *d, server: server, known: true}
+	s.shown = lastRoute{d: *d, server: server, waited: req.waited, known: true}
 }
 
-// showOwn answers SHOW MYSQLRW ROUTE, SESSION, SERVERS or TOKEN.
-func (s *session) showOwn(text string) error {
+// showOwn answers SHOW MYSQLRW ROUTE, SESSION, SERVERS, TOKEN or STATUS.
+func (s *session) showOwn(req *request, text string) error {
 	words := strings.Fields(strings.TrimRight(text, "; \t\r\n"))
 	what := strings.ToLower(words[len(words)-1])
 	switch what {
@@ -35,9 +37,11 @@ func (s *session) showOwn(text string) error {
 	case "servers":
 		return s.showServers()
 	case "token":
-		return s.result([]resultColumn{{name: "token"}}, [][]string{{s.route.Token.String()}})
+		return s.showToken(req)
+	case "status":
+		return s.result([]resultColumn{{name: "name"}, {name: "value"}}, s.p.counts.rows())
 	}
-	return s.fail(1064, "42000", "mysqlrw: SHOW MYSQLRW knows ROUTE, SESSION, SERVERS and TOKEN")
+	return s.fail(1064, "42000", "mysqlrw: SHOW MYSQLRW knows ROUTE, SESSION, SERVERS, TOKEN and STATUS")
 }
 
 func (s *session) serverName(i int) string {
@@ -48,7 +52,17 @@ func (s *session) serverName(i int) string {
 }
 
 func (s *session) showRoute() error {
-	columns := []resultColumn{{name: "server"}, {name: "class"}, {name: "target"}, {name: "level"}, {name: "reason"}, {name: "explanation"}}
+	columns := []resultColumn{
+		{name: "server"},
+		{name: "class"},
+		{name: "target"},
+		{name: "level"},
+		{name: "reason"},
+		{name: "token"},
+		{name: "position"},
+		{name: "waited"},
+		{name: "explanation"},
+	}
 	if !s.shown.known {
 		return s.result(columns, nil)
 	}
@@ -57,12 +71,16 @@ func (s *session) showRoute() error {
 	for _, r := range d.Reasons() {
 		reasons, texts = append(reasons, r.String()), append(texts, r.Explanation())
 	}
-	level := ""
+	level, waited := "", ""
+	if s.shown.waited > 0 {
+		waited = fmt.Sprintf("%.1fms", float64(s.shown.waited.Microseconds())/1000)
+	}
 	if d.Target == route.ToReplica {
 		level = d.Level.String()
 	}
 	return s.result(columns, [][]string{{
-		s.serverName(s.shown.server), d.Class.String(), d.Target.String(), level, strings.Join(reasons, ","), strings.Join(texts, "; "),
+		s.serverName(s.shown.server), d.Class.String(), d.Target.String(), level, strings.Join(reasons, ","), d.Token.String(), d.Require.String(),
+		waited, strings.Join(texts, "; "),
 	}})
 }
 

@@ -247,7 +247,7 @@ func (s *session) prepareFirst(l *link, req *request, d *route.Decision, out *ou
 	if out.broken = l.conn.Write(s.packets); out.broken != nil {
 		return nil
 	}
-	if out.broken = s.readSteps(l, out); out.broken != nil {
+	if out.broken = s.readSteps(l, req, d, 0, out); out.broken != nil {
 		return nil
 	}
 	id, err := l.readPrepare()

@@ -59,6 +59,9 @@ func (s *session) try(req *request, d *route.Decision) (again bool, err error) {
 		s.settle(i, req, &out)
 		req.st.Target, req.st.Reason, req.moved = route.ToPrimary, route.NothingCaughtUp, true
 		return true, nil
+	case out.late:
+		s.settle(i, req, &out)
+		return s.afterWait(req, d)
 	case out.anew:
 		return true, nil
 	case out.elsewhere:
@@ -66,6 +69,9 @@ func (s *session) try(req *request, d *route.Decision) (again bool, err error) {
 		return s.elsewhere(req, d, &out.said)
 	}
 	s.note(req, d, i)
+	if req.st.Target == route.ToReplica && d.Target != route.ToHolder {
+		s.p.counts.read(d, s.snap.Servers[i].Role)
+	}
 	s.settle(i, req, &out)
 	if !out.failed && req.st.Facts.Any(route.FactRelease) {
 		return false, errEnd // COMMIT RELEASE: the server closes behind it

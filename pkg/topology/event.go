@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"strings"
 	"time"
+
+	"github.com/mysqlrw/mysqlrw/pkg/gtid"
 )
 
 // Kind is what happened. Its text is what an operator's filters look for.
@@ -65,6 +67,8 @@ type Event struct {
 	Old    string
 	New    string
 	Detail string // for people, never parsed
+	// Lost and Kept are, with LostWrites, what is missing and what New had.
+	Lost, Kept gtid.Value
 }
 
 // Level returns how loudly the event is to be said.

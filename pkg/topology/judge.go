@@ -146,7 +146,13 @@ func (m *Monitor) crown(primary int, two bool, contenders []int) []Event {
 		if m.last >= 0 && m.last != primary {
 			had, has := m.members[m.last].known.Load().position, m.members[primary].seen.position
 			if !contains(has, had) {
-				events = append(events, Event{Kind: LostWrites, Old: e.Old, New: e.New, Detail: missing(has, had)})
+				lost, err := has.Missing(had)
+				if err != nil {
+					lost = had
+				}
+				events = append(events, Event{
+					Kind: LostWrites, Old: e.Old, New: e.New, Detail: missing(has, had), Lost: lost, Kept: has,
+				})
 			}
 		}
 		m.last = primary

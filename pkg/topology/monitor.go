@@ -179,10 +179,11 @@ func (m *Monitor) Server(server int) flavor.Server { return m.now.Load().servers
 func (m *Monitor) Fill(dst *route.Snapshot, now time.Time) {
 	p := m.now.Load()
 	dst.Servers = append(dst.Servers[:0], p.snapshot.Servers...)
-	dst.Current, dst.CurrentKnown = p.snapshot.Current, false
+	dst.Current, dst.CurrentKnown, dst.Ahead = p.snapshot.Current, false, gtid.Value{}
 	for i, mb := range m.members {
 		sv := &dst.Servers[i]
-		sv.Position = mb.known.Load().position
+		known := mb.known.Load()
+		sv.Position, sv.Epoch = known.position, uint64(known.epoch)
 		sv.Active = int(mb.active.Load())
 		if sv.LagKnown && !now.IsZero() {
 			sv.Lag += max(now.Sub(p.measured[i]), 0)

@@ -1,0 +1,63 @@
+package proxy
+
+import (
+	"strconv"
+	"sync/atomic"
+
+	"github.com/mysqlrw/mysqlrw/route"
+)
+
+// counts are what the proxy has done since it started: enough to explain every read that ran on the
+// primary.
+type counts struct {
+	reads [len(levels)][2]atomic.Uint64 // by level, and by role of the server
+	// fallBacks are reads that ran on the primary because no replica could have them, by the reason
+	// that decided.
+	fallBacks [256]atomic.Uint64
+	waits     atomic.Uint64 // pipelined with their read
+	late      atomic.Uint64 // of these, those in which the position was not reached
+	timeouts  atomic.Uint64 // reads that got the error for that
+	limited   atomic.Uint64 // reads that got it because too many ran on the primary
+	// fetchWanted are the reads that needed the primary's position, fetched the queries for it.
+	fetchWanted atomic.Uint64
+	fetched     atomic.Uint64
+	moved       atomic.Uint64 // reads that needed it because their session's server could not be read any more
+	lostWrites  atomic.Uint64 // sessions that had seen what no server has any more
+
+	primaryReads atomic.Int64 // fall-backs that run now
+}
+
+// levels are those that reads are counted by.
+var levels = [...]route.Level{route.Eventual, route.Weak, route.SessionLevel, route.Global, route.SCC, route.Strong}
+
+// read counts a read that ran.
+func (c *counts) read(d *route.Decision, role route.Role) {
+	if int(d.Level) < len(c.reads) {
+		c.reads[d.Level][role&1].Add(1)
+	}
+}
+
+// rows lists the counters with their names.
+func (c *counts) rows() [][]string {
+	var rows [][]string
+	add := func(name string, n uint64) { rows = append(rows, []string{name, strconv.FormatUint(n, 10)}) }
+	for _, l := range levels {
+		for _, role := range []route.Role{route.Replica, route.Primary} {
+			add("reads-"+l.String()+"-"+role.String(), c.reads[l][role].Load())
+		}
+	}
+	for _, r := range route.AllReasons() {
+		if n := c.fallBacks[r].Load(); n > 0 {
+			add("fall-backs-"+r.String(), n)
+		}
+	}
+	add("waits", c.waits.Load())
+	add("waits-late", c.late.Load())
+	add("timeouts", c.timeouts.Load())
+	add("primary-read-limit", c.limited.Load())
+	add("position-wanted", c.fetchWanted.Load())
+	add("position-queries", c.fetched.Load())
+	add("sessions-moved", c.moved.Load())
+	add("lost-writes", c.lostWrites.Load())
+	return rows
+}
