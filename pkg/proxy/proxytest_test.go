@@ -212,6 +212,29 @@ func routeOf(t testing.TB, conn *sql.Conn) map[string]string {
 	return found
 }
 
+// counters returns SHOW MYSQLRW STATUS.
+func counters(t testing.TB, conn *sql.Conn) map[string]int64 {
+	t.Helper()
+	rows, err := conn.QueryContext(t.Context(), "SHOW MYSQLRW STATUS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	found := map[string]int64{}
+	for rows.Next() {
+		var name string
+		var n int64
+		if err := rows.Scan(&name, &n); err != nil {
+			t.Fatal(err)
+		}
+		found[name] = n
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
 func waitListening(t testing.TB, address string) {
 	t.Helper()
 	c, err := net.DialTimeout("tcp", address, 5*time.Second)

@@ -14,6 +14,7 @@ type lastRoute struct {
 	d      route.Decision
 	server int // -1 if none ran it
 	waited time.Duration
+	read   bool // it was one that a replica may have
 	known  bool
 }
 
@@ -22,7 +23,7 @@ func (s *session) note(req *request, d *route.Decision, server int) {
 	if req.st.Reason == route.AsksProxy && req.st.Class == route.Show {
 		return
 	}
-	s.shown = lastRoute{d: *d, server: server, waited: req.waited, known: true}
+	s.shown = lastRoute{d: *d, server: server, waited: req.waited, read: req.st.Target == route.ToReplica, known: true}
 }
 
 // showOwn answers SHOW MYSQLRW ROUTE, SESSION, SERVERS, TOKEN or STATUS.
@@ -75,7 +76,7 @@ func (s *session) showRoute() error {
 	if s.shown.waited > 0 {
 		waited = fmt.Sprintf("%.1fms", float64(s.shown.waited.Microseconds())/1000)
 	}
-	if d.Target == route.ToReplica {
+	if s.shown.read {
 		level = d.Level.String()
 	}
 	return s.result(columns, [][]string{{
