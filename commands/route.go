@@ -56,6 +56,8 @@ func policyFlags() []cli.Flag {
 		durationFlag("session-timeout", p.SessionTimeout, "how long a read at level session waits for a replica"),
 		durationFlag("global-timeout", p.GlobalTimeout, "the same at the levels global and scc"),
 		enumFlag("timeout-action", "primary", "what follows a wait in vain", "primary", "error"),
+		enumFlag("monotonic", "off", "on: reads at level eventual do not go back either", "off", "on"),
+		enumFlag("token-on-reset", "keep", "whether what a session wrote counts after COM_RESET_CONNECTION", "keep", "drop"),
 		&cli.UintFlag{Name: "min-reserved", Category: "Policy", Usage: "replicas that eventual reads keep, however late or broken"},
 		enumFlag("balancer", "least-active", "which of several servers takes a read", "least-active", "weighted-round-robin"),
 		&cli.StringFlag{Name: "zone", Usage: "servers of this zone are preferred"},
@@ -81,6 +83,12 @@ func routePolicy(c *cli.Context, p route.Policy) route.Policy {
 	}
 	if c.IsSet("timeout-action") {
 		p.ErrorOnTimeout = enum(c, "timeout-action") == "error"
+	}
+	if c.IsSet("monotonic") {
+		p.Monotonic = enum(c, "monotonic") == "on"
+	}
+	if c.IsSet("token-on-reset") {
+		p.DropToken = enum(c, "token-on-reset") == "drop"
 	}
 	if c.IsSet("min-reserved") {
 		p.MinReserved = int(min(c.Uint("min-reserved"), 1<<20))

@@ -137,6 +137,10 @@ func (s *serving) attend(ctx context.Context, reloads <-chan os.Signal) error {
 			switch primary := s.primary(); {
 			case primary != "":
 				tick.Stop()
+				if err := s.promise(ctx); err != nil {
+					s.proxy.Close()
+					return err
+				}
 				s.ready(primary)
 			case now.After(complain):
 				complain = now.Add(complainEvery)
@@ -167,6 +171,20 @@ func (s *serving) ready(primary string) {
 	_ = s.log.Handler().Handle(context.Background(), r) // stderr is gone: nobody waits
 	s.tellSystemd("READY=1")
 }
+
+// promise holds that the servers can give the levels that are promised: nothing is served at a weaker
+// one without a word.
+func (s *serving) promise(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, promiseTimeout)
+	defer cancel()
+	if err := s.proxy.Promise(ctx); err != nil {
+		return usagef("%w", err)
+	}
+	return nil
+}
+
+// promiseTimeout bounds how long the servers are asked for what they can give.
+const promiseTimeout = 5 * time.Second
 
 // complain says why it is not ready yet.
 func (s *serving) complain() {

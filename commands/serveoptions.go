@@ -25,7 +25,8 @@ func (s *serving) optionsFor(c *config.Config) (proxy.Options, error) {
 		ConnectTimeout: c.Timeouts.ConnectTimeout, LoginTimeout: c.Timeouts.LoginTimeout,
 		IdleTimeout: c.Timeouts.IdleTimeout, PrimaryWait: c.Timeouts.PrimaryWait, QueueTimeout: c.Limits.QueueTimeout,
 		MaxConnections: c.Limits.MaxConnections, MaxConnectionsPerUser: c.Limits.MaxConnectionsPerUser,
-		PrimaryReadLimit: c.Limits.PrimaryReadLimit, MaxPacket: int(c.Limits.MaxPacket), QueueLength: c.Limits.QueueLength,
+		PositionPiggyback: int(c.Limits.PositionPiggyback),
+		PrimaryReadLimit:  c.Limits.PrimaryReadLimit, MaxPacket: int(c.Limits.MaxPacket), QueueLength: c.Limits.QueueLength,
 		AcquireTimeout: c.Pool.AcquireTimeout, MaxLifetime: c.Pool.MaxLifetime, ProveAgain: c.Pool.ProveAgain, ServerIDs: c.Pool.ConnectionID == "server",
 		Heartbeat: lag.HeartbeatTable{
 			Name: c.Monitor.HeartbeatTable, UTC: c.Monitor.HeartbeatZone == "utc", Interval: c.Monitor.HeartbeatInterval,

@@ -74,6 +74,8 @@ primary-wait = "16s"
 [limits]
 max-connections = 17
 max-connections-per-user = 18
+primary-read-limit = 26
+position-piggyback-max = "1K"
 queue-length = 19
 queue-timeout = "20s"
 max-packet = "21M"
@@ -142,7 +144,7 @@ func TestOptionsFor(t *testing.T) {
 	numbers := proxy.Options{
 		CheckInterval: 2 * time.Second, CheckTimeout: 3 * time.Second, ConnectTimeout: 13 * time.Second, LoginTimeout: 14 * time.Second,
 		IdleTimeout: 15 * time.Second, PrimaryWait: 16 * time.Second, QueueTimeout: 20 * time.Second, MaxConnections: 17,
-		MaxConnectionsPerUser: 18, QueueLength: 19, MaxPacket: 21 << 20, SlowQuery: 22 * time.Second,
+		MaxConnectionsPerUser: 18, QueueLength: 19, MaxPacket: 21 << 20, PrimaryReadLimit: 26, PositionPiggyback: 1024, SlowQuery: 22 * time.Second,
 		AcquireTimeout: 23 * time.Second, MaxLifetime: 24 * time.Second, ProveAgain: 25 * time.Second, ServerIDs: true, Heartbeat: lag.HeartbeatTable{Name: "ops.beat", UTC: true, Interval: time.Second},
 	}
 	numbers.Pool.Max, numbers.Pool.MaxIdle, numbers.Pool.Idle = 11, 10, 12*time.Second

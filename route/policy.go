@@ -95,6 +95,9 @@ type Policy struct {
 	// Monotonic keeps reads at Eventual from going back, as those at the levels
 	// above it never do: a read sees at least what the session has been shown.
 	Monotonic bool
+	// DropToken has COM_RESET_CONNECTION end what reads must see, too; a pool
+	// that resets what it lends then breaks the promise for the next borrower.
+	DropToken bool
 	// MinReserved is the number of replicas that stay readable for eventual
 	// reads though they lag or are broken: lagging ones first, then those of
 	// unknown lag, then broken ones; of equals the higher weight, then the

@@ -145,6 +145,8 @@ type Policy struct {
 	SessionTimeout       time.Duration `toml:"session-timeout" max:"1m" effect:"now"`
 	GlobalTimeout        time.Duration `toml:"global-timeout" max:"1m" effect:"now"`
 	TimeoutAction        string        `toml:"timeout-action" enum:"primary|error" effect:"now"`
+	Monotonic            string        `toml:"monotonic" enum:"off|on" effect:"session"`
+	TokenOnReset         string        `toml:"token-on-reset" enum:"keep|drop" effect:"session"`
 	MinReserved          int           `toml:"min-reserved" effect:"now"`
 	Balancer             string        `toml:"balancer" enum:"least-active|weighted-round-robin" effect:"now"`
 	Zone                 string        `toml:"zone" effect:"now"`
@@ -185,6 +187,8 @@ type Limits struct {
 	QueueLength           int           `toml:"queue-length" effect:"now"`
 	QueueTimeout          time.Duration `toml:"queue-timeout" effect:"now"`
 	MaxPacket             Size          `toml:"max-packet" min:"1K" max:"1G" effect:"session"`
+	// PositionPiggyback is the length of a server's GTID set over which answers do not carry it.
+	PositionPiggyback Size `toml:"position-piggyback-max" min:"1" max:"1M" effect:"now"`
 }
 
 // Log is what is written to stderr.
@@ -220,7 +224,7 @@ func defaults() *Config {
 			ConnectTimeout: 5 * time.Second, LoginTimeout: 10 * time.Second, IdleTimeout: 8 * time.Hour,
 			PrimaryWait: 10 * time.Second, DrainTimeout: 30 * time.Second,
 		},
-		Limits: Limits{MaxConnections: 10000, QueueLength: 1000, QueueTimeout: time.Second, MaxPacket: 1 << 30},
+		Limits: Limits{MaxConnections: 10000, QueueLength: 1000, QueueTimeout: time.Second, MaxPacket: 1 << 30, PositionPiggyback: 512},
 		Log:    Log{Format: "text", Level: "info"},
 	}
 }
@@ -230,9 +234,10 @@ func policyFrom(p route.Policy) Policy {
 	return Policy{
 		Consistency: p.Level, MaxLag: p.MaxLag, MaxStaleness: p.MaxStaleness,
 		SessionTimeout: p.SessionTimeout, GlobalTimeout: p.GlobalTimeout,
-		TimeoutAction: word(p.ErrorOnTimeout, "error", "primary"), MinReserved: p.MinReserved,
-		Balancer: word(p.Balancer == route.WeightedRoundRobin, "weighted-round-robin", "least-active"),
-		Zone:     p.Zone, TransactionSplitting: word(p.Splitting == route.SplitBeforeWrite, "reads-before-write", "off"),
+		TimeoutAction: word(p.ErrorOnTimeout, "error", "primary"), Monotonic: word(p.Monotonic, "on", "off"), MinReserved: p.MinReserved,
+		TokenOnReset: word(p.DropToken, "drop", "keep"),
+		Balancer:     word(p.Balancer == route.WeightedRoundRobin, "weighted-round-robin", "least-active"),
+		Zone:         p.Zone, TransactionSplitting: word(p.Splitting == route.SplitBeforeWrite, "reads-before-write", "off"),
 		SystemSchemas: word(p.SystemSchemasOnReplicas, "replica", "primary"),
 	}
 }
@@ -249,7 +254,8 @@ func (c *Config) RoutePolicy(l Listener) route.Policy {
 	p := route.Policy{
 		Level: l.Consistency, MaxLag: c.Policy.MaxLag, MaxStaleness: c.Policy.MaxStaleness,
 		SessionTimeout: c.Policy.SessionTimeout, GlobalTimeout: c.Policy.GlobalTimeout,
-		ErrorOnTimeout: c.Policy.TimeoutAction == "error", MinReserved: c.Policy.MinReserved, Zone: c.Policy.Zone,
+		ErrorOnTimeout: c.Policy.TimeoutAction == "error", Monotonic: c.Policy.Monotonic == "on", DropToken: c.Policy.TokenOnReset == "drop",
+		MinReserved: c.Policy.MinReserved, Zone: c.Policy.Zone,
 		SystemSchemasOnReplicas: c.Policy.SystemSchemas == "replica",
 	}
 	if l.Mode == ReadOnly {

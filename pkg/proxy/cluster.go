@@ -54,6 +54,8 @@ type dialing struct {
 
 	// generation counts the changes of the server's global variables that went through here.
 	generation atomic.Uint64
+	// large: the server's GTID set is too long to come with every answer.
+	large atomic.Bool
 	// rights counts the changes of accounts and privileges that went through here.
 	rights atomic.Uint64
 

@@ -201,13 +201,13 @@ func (s *session) prelude(l *link, req *request) (sure bool, err error) {
 		sure = diff.Schema == "" && (diff.Set == "" || l.from.sure(s.account, s.state))
 		l.state = s.state
 	}
-	if s.tracks.gtids != l.ownGTIDs && !l.conn.Status().Has(wire.InTransaction) && l.catalog.Server().Flavor == flavor.MySQL {
+	if own := s.tracks.gtids || l.from.large.Load(); own != l.ownGTIDs && !l.conn.Status().Has(wire.InTransaction) && l.catalog.Server().Flavor == flavor.MySQL {
 		set := "SET session_track_gtids=ALL_GTIDS"
-		if s.tracks.gtids {
+		if own {
 			set = "SET session_track_gtids=OWN_GTID"
 		}
 		s.addStep(l, stepState, wire.ComQuery, set)
-		l.ownGTIDs = s.tracks.gtids
+		l.ownGTIDs = own
 	}
 	s.addInsertID(l, req)
 	return sure, nil

@@ -69,7 +69,7 @@ func (s *session) onPrimaryText(text string) error {
 // position that reads must not be older than: a pool that resets its connections relies on it.
 func (s *session) resetConnection() error {
 	s.resetLinks()
-	s.route.Reset(true)
+	s.route.Reset(!s.policy.DropToken)
 	if cat := s.first.Catalog(); cat.Server().Flavor == flavor.MySQL {
 		s.first = cat.New(0) // it takes the server's character set then, not that of the login
 	}

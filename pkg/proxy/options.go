@@ -50,7 +50,10 @@ type Options struct {
 	PrimaryReadLimit      int
 	MaxConnections        int // clients; 0 is no limit
 	MaxConnectionsPerUser int // 0 is no limit
-	MaxPacket             int // bytes of a command; 0 is 1 GB, as the servers' own limit
+	// PositionPiggyback is how many bytes a MySQL server's GTID set may have for its answers to carry it,
+	// which costs the server more than a check now and then if it is large; 0 is DefaultPositionPiggyback.
+	PositionPiggyback int
+	MaxPacket         int // bytes of a command; 0 is 1 GB, as the servers' own limit
 	// QueueLength is how many statements may wait for a server with MaxConcurrent, and QueueTimeout for
 	// how long; 0 is no limit of its own.
 	QueueLength  int
@@ -129,8 +132,9 @@ const DefaultAcquireTimeout = 30 * time.Second
 
 // Defaults of Options.
 const (
-	DefaultProveAgain  = 10 * time.Second
-	DefaultMaxLifetime = 10 * time.Minute
+	DefaultPositionPiggyback = 512
+	DefaultProveAgain        = 10 * time.Second
+	DefaultMaxLifetime       = 10 * time.Minute
 )
 
 func (o *Options) proveAgain() time.Duration {
@@ -159,6 +163,13 @@ func (o *Options) checkTimeout() time.Duration {
 		return o.CheckTimeout
 	}
 	return topology.DefaultTimeout
+}
+
+func (o *Options) positionPiggyback() int {
+	if o.PositionPiggyback > 0 {
+		return o.PositionPiggyback
+	}
+	return DefaultPositionPiggyback
 }
 
 func (o *Options) queueTimeout() time.Duration {

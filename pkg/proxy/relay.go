@@ -279,6 +279,9 @@ func (s *session) position(l *link, server int, text []byte, epoch topology.Epoc
 		out.position = l.at
 		return
 	}
+	if len(text) > s.p.conf.Load().positionPiggyback() && l.catalog.Server().Flavor == flavor.MySQL {
+		l.from.large.Store(true)
+	}
 	v, err := gtid.ParseValue(string(text))
 	if err != nil {
 		return

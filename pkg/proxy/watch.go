@@ -32,10 +32,19 @@ func (p *Proxy) watch() {
 			p.endLeft()
 			if now.Sub(swept) >= sweepEvery {
 				swept = now
-				for _, s := range p.cluster.Load().servers {
-					s.dialing.pool.Sweep()
-				}
+				p.sweep(p.cluster.Load())
 			}
+		}
+	}
+}
+
+// sweep closes idle connections, and has answers carry positions again that have become short.
+func (p *Proxy) sweep(c *cluster) {
+	limit := p.conf.Load().positionPiggyback()
+	for i, s := range c.servers {
+		s.dialing.pool.Sweep()
+		if s.dialing.large.Load() && len(c.monitor.Snapshot().Servers[i].Position.String()) < limit*3/4 {
+			s.dialing.large.Store(false)
 		}
 	}
 }
