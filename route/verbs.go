@@ -239,14 +239,47 @@ func (s *scan) begin() {
 		return
 	}
 	s.noteAt(start, Begin, Answer, StartsTransaction, FactImplicitCommit)
-	s.accept("work")
-	if s.characteristics() && s.one.Facts.Has(FactSnapshot) {
+	if begin {
+		if s.accept("work"); !s.ended() {
+			s.misread()
+		}
+		return
+	}
+	if s.transactionList() && s.one.Facts.Has(FactSnapshot) {
 		s.noteAt(start, Begin, ToPrimary, TakesSnapshot, 0)
 	}
 }
 
-// characteristics reads READ ONLY, READ WRITE, WITH CONSISTENT SNAPSHOT and
-// ISOLATION LEVEL x up to the end of the statement.
+// transactionList reads what stands behind START TRANSACTION. Nobody but the one
+// who answers it checks its form, so nothing is taken that the servers refuse.
+func (s *scan) transactionList() bool {
+	for more := !s.ended(); more; {
+		switch {
+		case s.accept("with"):
+			if !s.accept("consistent") || !s.accept("snapshot") {
+				return s.misread()
+			}
+			s.one.Facts |= FactSnapshot
+		case !s.accept("read"):
+			return s.misread()
+		case s.accept("only"):
+			s.one.Facts |= FactReadOnly
+		case s.accept("write"):
+			s.one.Facts |= FactReadWrite
+		default:
+			return s.misread()
+		}
+		if more = s.op(','); more {
+			s.next()
+		}
+	}
+	if !s.ended() || s.one.Facts.Has(FactReadOnly|FactReadWrite) {
+		return s.misread()
+	}
+	return true
+}
+
+// characteristics reads what SET TRANSACTION sets, up to the end of the statement.
 func (s *scan) characteristics() bool {
 	for !s.ended() {
 		switch {
@@ -261,11 +294,6 @@ func (s *scan) characteristics() bool {
 			default:
 				return s.misread()
 			}
-		case s.accept("with"):
-			if !s.accept("consistent") || !s.accept("snapshot") {
-				return s.misread()
-			}
-			s.one.Facts |= FactSnapshot
 		case s.accept("isolation"):
 			s.one.Facts |= FactIsolation
 			s.accept("level")

@@ -21,6 +21,7 @@ type script struct {
 	caps wire.Capability
 	// charset is the login's; zero: what utf8mb4 is by default.
 	charset uint8
+	root    bool // as an account that may do everything
 	steps   []step
 	// has are parts that the transcript must have, so that two servers that fail alike prove nothing.
 	has []string
@@ -64,6 +65,9 @@ func (s *site) compare(t *testing.T, sc *script) {
 		t.Skip("16 MB take minutes under the race detector; CI runs it without")
 	}
 	o := rawOptions{user: appUser, password: appPassword, schema: "f", caps: sc.caps, charset: sc.charset}
+	if sc.root {
+		o.user, o.password = s.cluster.Primary().User, s.cluster.Primary().Password
+	}
 	if o.charset == 0 && s.flavor == flavor.MySQL {
 		o.charset = wire.CharsetUTF8900
 	}

@@ -63,6 +63,10 @@ func transactionScripts() []script {
 			queries("BEGIN", "INSERT INTO w (s) VALUES ('e')", "BEGIN", "ROLLBACK", "SELECT COUNT(*) FROM w FOR UPDATE", "DO 1", "BEGIN", "CREATE TABLE IF NOT EXISTS x (n INT)", "SELECT 1", "DROP TABLE x"),
 			queries("BEGIN", "SELECT * FROM missing", "SELECT 1 +", "SELECT COUNT(*) FROM w", "COMMIT", "BEGIN", "SET @a = 5", "SELECT @a", "USE f", "COMMIT"),
 		}},
+		{name: "forms of BEGIN", caps: ordinary, has: []string{"ERR1064", "status=0x2003"}, steps: []step{
+			queries("START TRANSACTION READ ONLY, READ WRITE", "START TRANSACTION READ ONLY, WITH CONSISTENT SNAPSHOT, READ WRITE", "START TRANSACTION ,,,", "START TRANSACTION READ ONLY,", "START TRANSACTION WORK", "BEGIN WORK WORK", "BEGIN READ ONLY"), ping,
+			queries("START TRANSACTION READ ONLY, READ ONLY", "SELECT 1", "COMMIT", "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ WRITE", "SELECT 1", "COMMIT", "/* c */ BEGIN /* d */ WORK -- e", "SELECT 1", "BEGIN WORK WORK", "SELECT 1", "ROLLBACK"), ping,
+		}},
 		{name: "autocommit", caps: ordinary, has: []string{"status=0x0", "status=0x1"}, steps: []step{
 			queries("TRUNCATE w", "SET autocommit = 0", "SELECT COUNT(*) FROM t", "INSERT INTO w (s) VALUES ('a')", "ROLLBACK", "SELECT COUNT(*) FROM w", "COMMIT", "SELECT 1", "SET @@autocommit := ON", "SELECT 1"),
 			queries("SET @x = 1, autocommit = OFF", "SELECT 1", "INSERT INTO w (s) VALUES ('b')", "SET autocommit = 1", "SELECT COUNT(*) FROM w FOR UPDATE", "SET SESSION autocommit = 0", "BEGIN", "SELECT COUNT(*) FROM w", "COMMIT"),
