@@ -252,8 +252,10 @@ func opensTransaction(req *request) bool {
 	case wire.ComStmtPrepare, wire.ComInitDB, wire.ComStmtFetch:
 		return false
 	}
-	if req.st.Facts.Any(route.FactNextTransaction) {
-		return true // the server is to say that it cannot be changed any more
+	// Whether the next transaction or the server may be changed in one, the server is to say; and a value
+	// that is read has its snapshot.
+	if req.st.Facts.Any(route.FactNextTransaction | route.FactGlobal | route.FactAssigns) {
+		return true
 	}
 	return req.st.Class != route.Set && req.st.Class != route.Use
 }

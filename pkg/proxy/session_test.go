@@ -67,6 +67,9 @@ func transactionScripts() []script {
 			queries("START TRANSACTION READ ONLY, READ WRITE", "START TRANSACTION READ ONLY, WITH CONSISTENT SNAPSHOT, READ WRITE", "START TRANSACTION ,,,", "START TRANSACTION READ ONLY,", "START TRANSACTION WORK", "BEGIN WORK WORK", "BEGIN READ ONLY"), ping,
 			queries("START TRANSACTION READ ONLY, READ ONLY", "SELECT 1", "COMMIT", "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ WRITE", "SELECT 1", "COMMIT", "/* c */ BEGIN /* d */ WORK -- e", "SELECT 1", "BEGIN WORK WORK", "SELECT 1", "ROLLBACK"), ping,
 		}},
+		{name: "SET in a transaction", caps: ordinary, root: true, steps: []step{
+			queries("BEGIN", "SET GLOBAL read_only = 0", "SELECT 1", "ROLLBACK", "SET GLOBAL read_only = 0", "START TRANSACTION READ ONLY", "SET @n = (SELECT COUNT(*) FROM t)", "COMMIT", "BEGIN", "SET @a = 1", "SET sql_mode = DEFAULT", "COMMIT"),
+		}},
 		{name: "autocommit", caps: ordinary, has: []string{"status=0x0", "status=0x1"}, steps: []step{
 			queries("TRUNCATE w", "SET autocommit = 0", "SELECT COUNT(*) FROM t", "INSERT INTO w (s) VALUES ('a')", "ROLLBACK", "SELECT COUNT(*) FROM w", "COMMIT", "SELECT 1", "SET @@autocommit := ON", "SELECT 1"),
 			queries("SET @x = 1, autocommit = OFF", "SELECT 1", "INSERT INTO w (s) VALUES ('b')", "SET autocommit = 1", "SELECT COUNT(*) FROM w FOR UPDATE", "SET SESSION autocommit = 0", "BEGIN", "SELECT COUNT(*) FROM w", "COMMIT"),
