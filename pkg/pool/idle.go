@@ -53,7 +53,7 @@ func (p *Pool[K, M]) find(key K, tag any) (h *Handle[K, M], open bool) {
 			p.take(h)
 			return h, false
 		}
-		if h = l.last; h != nil && h.keep == Soft && now.Sub(h.since) >= stealAfter {
+		if h = p.lent(l, now); h != nil {
 			p.take(h)
 			return h, false
 		}
@@ -97,6 +97,22 @@ func (l *idleList[K, M]) free(tag any) (found *Handle[K, M]) {
 		h = h.next
 	}
 	return found
+}
+
+// lent returns a connection that its owner can do without, one of those that are idle longest.
+func (p *Pool[K, M]) lent(l *idleList[K, M], now time.Time) *Handle[K, M] {
+	h := l.last
+	for n := 0; h != nil && n < looked && now.Sub(h.since) >= stealAfter; n++ {
+		if h.keep == Soft && p.movable(h) {
+			return h
+		}
+		h = h.prev
+	}
+	return nil
+}
+
+func (p *Pool[K, M]) movable(h *Handle[K, M]) bool {
+	return h.keep == Free || p.o.Movable == nil || p.o.Movable(h.Member)
 }
 
 // oldest returns the connection of the degree that was idle longest.

@@ -20,6 +20,10 @@ type Options[K comparable, M Member] struct {
 	// Full tells whether an error of Open means that the server takes no more connections now.
 	// Nil is never.
 	Full func(err error) bool
+	// Movable tells, without waiting, whether a session can go on with a connection that another one
+	// has had, and that one elsewhere. What is not movable is taken from its owner only if there is no
+	// other way. Nil is always.
+	Movable func(M) bool
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }
@@ -245,10 +249,10 @@ func (p *Pool[K, M]) Discard(h *Handle[K, M]) {
 	_ = h.Member.Close()
 }
 
-// Forget closes the idle connections of the kinds that match, for an account whose password is not
-// true any more.
+// Forget closes the idle connections of the kinds that match and that nobody owns, for an account
+// whose password is not true any more: who is in stays in.
 func (p *Pool[K, M]) Forget(match func(K) bool) {
-	p.closeIdle(func(h *Handle[K, M]) bool { return match(h.key) })
+	p.closeIdle(func(h *Handle[K, M]) bool { return h.keep == Free && match(h.key) })
 }
 
 // Sweep closes idle connections that are too old or too many, and those that the server closed.
@@ -261,7 +265,7 @@ func (p *Pool[K, M]) Sweep() {
 	p.closeIdle(func(h *Handle[K, M]) bool {
 		idle := now.Sub(h.since)
 		switch {
-		case over > 0 && idle > spareFor && h.keep != Firm:
+		case over > 0 && idle > spareFor && h.keep != Firm && p.movable(h):
 			over--
 			return true
 		case age > 0 && idle > age:

@@ -17,6 +17,7 @@ import (
 type fake struct {
 	id     int64
 	bad    atomic.Bool
+	fixed  atomic.Bool // not movable
 	closed atomic.Int32
 	used   atomic.Int32
 }
@@ -59,6 +60,7 @@ var errFull = errors.New("full")
 func newPool(f *factory, limit int) *pool.Pool[string, *fake] {
 	return pool.New(pool.Options[string, *fake]{
 		Open: f.open, Full: func(err error) bool { return errors.Is(err, errFull) },
+		Movable: func(f *fake) bool { return !f.fixed.Load() },
 	}, pool.Limits{Max: limit, MaxIdle: 2, Idle: time.Minute})
 }
 
@@ -293,6 +295,32 @@ func TestSweep(t *testing.T) {
 			if n := h.Member.closed.Load(); n != 1 {
 				t.Errorf("%d was closed %d times", i, n)
 			}
+		}
+	})
+}
+
+// TestMovable: what its owner would not find elsewhere is taken only if there is no other way.
+func TestMovable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(&factory{}, 2)
+		a := acquire(t, p, "k", "a")
+		a.Member.fixed.Store(true)
+		p.Release(a, pool.Soft, nil, time.Now())
+		time.Sleep(time.Second)
+		b := acquire(t, p, "k", "b")
+		if b == a {
+			t.Fatal("b got what is not movable, though there was room")
+		}
+		p.SetLimits(pool.Limits{Max: 2})
+		time.Sleep(time.Minute)
+		p.Sweep()
+		p.Forget(func(string) bool { return true })
+		if !p.Reclaim(a, "a") {
+			t.Fatal("a did not get its own back")
+		}
+		p.Release(a, pool.Soft, nil, time.Now())
+		if c := acquire(t, p, "k", "c"); c != a {
+			t.Error("c waits, or got another one although there may be only two")
 		}
 	})
 }

@@ -58,6 +58,27 @@ func TestAccounts(t *testing.T) {
 			a.refused(t, "plain", second, false, "before the new one was used")
 			a.works(t, "plain", third, false)
 		})
+		t.Run("locked", func(t *testing.T) {
+			in := a.works(t, "plain", third, true)
+			id := value(t, in, "SELECT CONNECTION_ID() + 0")
+			admin := conn(t, r.open(nil))
+			exec(t, admin, "ALTER USER plain@'%' ACCOUNT LOCK")
+			if _, err := a.open(t, "plain", third, true); number(err) != 3118 && number(err) != 4151 {
+				t.Errorf("who is locked out: %v", err)
+			}
+			value(t, in, "SELECT COUNT(*) FROM known.t")
+			exec(t, in, "DELETE FROM known.t") // who is in stays in
+			want(t, "the connection", value(t, in, "SELECT CONNECTION_ID() + 0"), id)
+			exec(t, admin, "ALTER USER plain@'%' ACCOUNT UNLOCK")
+		})
+		t.Run("global variables", func(t *testing.T) {
+			before, admin := a.works(t, "plain", third, true), conn(t, r.open(nil))
+			was := value(t, before, "SELECT @@sort_buffer_size FROM DUAL FOR UPDATE")
+			exec(t, admin, "SET GLOBAL sort_buffer_size = 1048576")
+			after := a.works(t, "plain", third, true)
+			want(t, "a login of now", value(t, after, "SELECT @@sort_buffer_size FROM DUAL FOR UPDATE"), "1048576")
+			want(t, "a login of before", value(t, before, "SELECT @@sort_buffer_size FROM DUAL FOR UPDATE"), was)
+		})
 		t.Run("dropped", func(t *testing.T) {
 			a.works(t, "gone", first, false)
 			sandboxtest.Exec(t, c.Primary(), "DROP USER gone@'%'")

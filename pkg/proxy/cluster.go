@@ -102,7 +102,7 @@ func (d *dialing) prove(a *account, s *sessionstate.State) {
 // newDialing makes the connections of a server.
 func (p *Proxy) newDialing(s Server, limits pool.Limits) *dialing {
 	d := &dialing{Server: s, p: p, links: map[*link]struct{}{}, proven: map[stateProof]bool{}}
-	d.pool = pool.New(pool.Options[key, *link]{Open: d.open, Full: tooMany, Now: p.now}, limits)
+	d.pool = pool.New(pool.Options[key, *link]{Open: d.open, Full: tooMany, Movable: (*link).movable, Now: p.now}, limits)
 	return d
 }
 

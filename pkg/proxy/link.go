@@ -132,6 +132,13 @@ func (l *link) current(now time.Time) bool {
 	return l.rights == l.from.rights.Load() && now.Sub(l.born) < l.from.p.conf.Load().maxLifetime()
 }
 
+// movable tells whether a session that leaves the connection finds the same elsewhere, and another one
+// here what it needs. Account and global variables may have changed since its login: it has what was
+// then, and others have what is now.
+func (l *link) movable() bool {
+	return l.asNew() && !l.dirty && l.generation == l.from.generation.Load() && l.rights == l.from.rights.Load()
+}
+
 // wasReset notes what a reset or login did, and tells the server what to report. schema is the one
 // that is selected.
 func (l *link) wasReset(ctx context.Context, schema string) error {
