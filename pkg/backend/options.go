@@ -62,10 +62,10 @@ type Options struct {
 // client what that did not ask for), and those that are taken from Options.Want.
 const (
 	always = wire.LongPassword | wire.LongFlag | wire.Protocol41 | wire.Transactions | wire.SecureConnection |
-		wire.PluginAuth | wire.PluginAuthLenEnc | wire.ConnectAttrs | wire.PSMultiResults | wire.SessionTrack |
+		wire.PluginAuth | wire.PluginAuthLenEnc | wire.ConnectAttrs | wire.SessionTrack |
 		wire.DeprecateEOF | wire.QueryAttributes
 	wanted = wire.FoundRows | wire.NoSchema | wire.ODBC | wire.LocalFiles | wire.IgnoreSpace | wire.Interactive |
-		wire.MultiStatements | wire.MultiResults | wire.ExpiredPasswords | wire.MariaDBProgress |
+		wire.MultiStatements | wire.MultiResults | wire.PSMultiResults | wire.ExpiredPasswords | wire.MariaDBProgress |
 		wire.MariaDBBulk | wire.MariaDBMetadata | wire.MariaDBBulkResults
 
 	// A server need not say that it knows these.

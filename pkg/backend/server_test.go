@@ -196,7 +196,7 @@ func testSession(t *testing.T, o backend.Options, f flavor.Flavor) {
 	for _, mode := range []backend.TLSMode{backend.TLSDisabled, backend.TLSPreferred} {
 		o.TLSMode = mode
 		c := dial(t, &o)
-		if want := o.Want | wire.SessionTrack | wire.DeprecateEOF | wire.PSMultiResults; !c.Capabilities().Has(want) {
+		if want := o.Want | wire.SessionTrack | wire.DeprecateEOF; !c.Capabilities().Has(want) {
 			t.Errorf("capabilities are %b, without %b", c.Capabilities(), want&^c.Capabilities())
 		}
 		if got := c.Capabilities().Has(wire.QueryAttributes); got != (f == flavor.MySQL) {

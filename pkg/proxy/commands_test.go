@@ -131,6 +131,7 @@ func commandScripts(s *site) []script {
 		{"with everything", ordinary | wire.FoundRows | wire.QueryAttributes | wire.MariaDBMetadata | wire.ConnectAttrs | wire.ODBC | wire.Interactive, "ERR1146"},
 		{"without MULTI_STATEMENTS", ordinary &^ wire.MultiStatements, "ERR1064"},
 		{"without MULTI_RESULTS", ordinary &^ (wire.MultiStatements | wire.MultiResults | wire.PSMultiResults), "ERR1312"},
+		{"without PS_MULTI_RESULTS", ordinary &^ wire.PSMultiResults, "ERR1146"},
 		{"without LONG_FLAG", ordinary &^ wire.LongFlag, "ERR1146"},
 		{"with zlib", ordinary | wire.Compress, "ERR1146"},
 		{"with zstd", ordinary | wire.ZstdCompression, "ERR1146"},

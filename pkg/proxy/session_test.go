@@ -22,6 +22,9 @@ func sessionScripts(s *site) []script {
 			queries("CALL two()", "CALL fails()", "CALL missing()", "SET @c = 'hi'", "CALL outs(4, @b, @c)", "SELECT @b, @c", "CALL outs(4)", "SELECT 1; CALL two(); SELECT 2"),
 			prepare("CALL outs(?, ?, ?)"), execute(0, 0, "4", nil, "ho"), execute(0, 0, "5", nil, "hu"), prepare("CALL two()"), execute(1, 0), execute(1, wire.CursorReadOnly), ping,
 		}},
+		{name: "procedures for a client without PS_MULTI_RESULTS", caps: ordinary &^ wire.PSMultiResults, has: []string{"HEAD"}, steps: []step{
+			prepare("CALL outs(?, ?, ?)"), execute(0, 0, "4", nil, "ho"), ping, prepare("CALL two()"), execute(1, 0), ping,
+		}},
 		{name: "files", caps: ordinary, has: []string{"FILE", "Records: 3", "Records: 0"}, steps: []step{
 			queries("TRUNCATE w", "LOAD DATA LOCAL INFILE 'x' INTO TABLE w (s)"), file("a\nb\nc\n"),
 			query("LOAD DATA LOCAL INFILE 'missing' INTO TABLE w (s)"), file(), ping,
