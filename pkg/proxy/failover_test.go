@@ -49,7 +49,7 @@ func TestFailover(t *testing.T) {
 		setReadOnly(t, f, second, false)
 		l.progress(100)
 		err := <-commit.result
-		if number(err) != 2013 || !strings.Contains(err.Error(), "during COMMIT: it is unknown") {
+		if number(err) != r.lostNumber() || !strings.Contains(err.Error(), "during COMMIT: it is unknown") {
 			t.Errorf("a lost COMMIT: %v", err)
 		}
 		ended(t, commit.conn)
@@ -63,6 +63,14 @@ func (l *load) progressReads(n int64) {
 	l.t.Helper()
 	reads := l.reads.Load()
 	await(l.t, "reads without a primary", func() bool { return l.t.Failed() || l.reads.Load() >= reads+n })
+}
+
+// lostNumber is that of the error that tells of a lost connection to a server.
+func (r *running) lostNumber() uint16 {
+	if r.cluster.Flavor == flavor.MariaDB {
+		return 1927
+	}
+	return 2013
 }
 
 // number returns the number of a server's error, 0 if it is another one.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mysqlrw/mysqlrw/pkg/backend"
+	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/pool"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 	"github.com/mysqlrw/mysqlrw/route"
@@ -151,14 +152,23 @@ func (s *session) broken(req *request, d *route.Decision, out *outcome) (again b
 		s.midway(fmt.Sprintf("mysqlrw: lost connection to %s during query", name))
 		return false, errEnd
 	case sent && s.commits(req):
-		_ = s.fail(2013, "HY000", fmt.Sprintf("mysqlrw: lost connection to %s during COMMIT: it is unknown whether it took effect", name))
+		_ = s.failLost(fmt.Sprintf("mysqlrw: lost connection to %s during COMMIT: it is unknown whether it took effect", name))
 		return false, errEnd
 	case lost != "":
 		return false, s.loses(i, lost)
 	case !sent, req.repeatable():
 		return s.gone(req, d, out.broken)
 	}
-	return false, s.fail(2013, "HY000", fmt.Sprintf("mysqlrw: lost connection to %s during query: it is unknown whether it took effect", name))
+	return false, s.failLost(fmt.Sprintf("mysqlrw: lost connection to %s during query: it is unknown whether it took effect", name))
+}
+
+// failLost tells of a connection to a server that is lost. MySQL's clients know number 2013 for that.
+// MariaDB's take a number of the client's own in a packet for a malformed one, and lose the text.
+func (s *session) failLost(message string) error {
+	if s.first.Catalog().Server().Flavor == flavor.MariaDB {
+		return s.fail(1927, "70100", message)
+	}
+	return s.fail(2013, "HY000", message)
 }
 
 // commits tells whether a statement may have ended the transaction that is open.
@@ -188,7 +198,7 @@ func (s *session) stillThere() error {
 func (s *session) loses(i int, lost string) error {
 	s.discard(i)
 	s.cluster.monitor.Recheck(i)
-	_ = s.fail(2013, "HY000", fmt.Sprintf("mysqlrw: lost connection to %s, and with it what the session had there: %s", s.cluster.servers[i].Name, lost))
+	_ = s.failLost(fmt.Sprintf("mysqlrw: lost connection to %s, and with it what the session had there: %s", s.cluster.servers[i].Name, lost))
 	return errEnd
 }
 
@@ -224,5 +234,5 @@ func (s *session) midway(message string) {
 		return // in the middle of a packet nothing can be said
 	}
 	s.client.SetSeq(a.Sequence() + s.answer.Shift())
-	_ = s.fail(2013, "HY000", message)
+	_ = s.failLost(message)
 }

@@ -255,7 +255,7 @@ func (l *load) write(i int, conn *sql.Conn) {
 		known := err == nil
 		if !known {
 			var e *mysql.MySQLError
-			if !errors.As(err, &e) || e.Number != 2013 || !strings.Contains(e.Message, "unknown whether it took effect") {
+			if !errors.As(err, &e) || e.Number != l.r.lostNumber() || !strings.Contains(e.Message, "unknown whether it took effect") {
 				l.t.Errorf("write %s: %v", token, err)
 				return
 			}
