@@ -3,6 +3,8 @@ package proxy_test
 import (
 	"bytes"
 	"database/sql"
+	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox"
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox/sandboxtest"
+	"github.com/mysqlrw/mysqlrw/pkg/wire"
 )
 
 // TestAccounts: what a server says of an account holds for the proxy, though it remembers passwords.
@@ -79,6 +82,7 @@ func TestAccounts(t *testing.T) {
 			want(t, "a login of now", value(t, after, "SELECT @@sort_buffer_size FROM DUAL FOR UPDATE"), "1048576")
 			want(t, "a login of before", value(t, before, "SELECT @@sort_buffer_size FROM DUAL FOR UPDATE"), was)
 		})
+		t.Run("expired", func(t *testing.T) { a.expired(t, f) })
 		t.Run("dropped", func(t *testing.T) {
 			a.works(t, "gone", first, false)
 			sandboxtest.Exec(t, c.Primary(), "DROP USER gone@'%'")
@@ -97,6 +101,31 @@ func TestAccounts(t *testing.T) {
 }
 
 type accountTest struct{ r *running }
+
+// expired: who can set another password does, before anything else.
+func (a *accountTest) expired(t *testing.T, f flavor.Flavor) {
+	admin := conn(t, a.r.as(t).open(nil))
+	exec(t, admin, "CREATE USER old@'%' IDENTIFIED BY 'Old-secret-1' PASSWORD EXPIRE", "GRANT ALL ON known.* TO old@'%'")
+	renew := "ALTER USER old IDENTIFIED BY 'New-secret-1'"
+	if f == flavor.MariaDB { // takes only this, and lets others in by default
+		renew = "SET PASSWORD = PASSWORD('New-secret-1')"
+		exec(t, admin, "SET GLOBAL disconnect_on_expired_password = ON")
+	}
+	c := ordinary | wire.ExpiredPasswords
+	can := mustDialRaw(t, a.r.address, rawOptions{user: "old", password: "Old-secret-1", schema: "known", caps: c, tls: true})
+	var refused *wire.ServerError
+	if _, err := dialRaw(t, a.r.address, rawOptions{user: "old", password: "Old-secret-1", caps: ordinary, tls: true}); !errors.As(err, &refused) || refused.Code != 1862 {
+		t.Errorf("who cannot set another one: %v", err)
+	}
+	got := can.transcript([]step{query("SELECT COUNT(*) FROM t"), query(renew), query("SELECT COUNT(*) FROM t"), query("DELETE FROM t"), query("SELECT DATABASE()")})
+	want(t, "errors", fmt.Sprint(strings.Count(got, "ERR")), "1")
+	for _, part := range []string{"ERR1820", `ROW "\x05known"`} {
+		if !strings.Contains(got, part) {
+			t.Errorf("no %s in %s", part, got)
+		}
+	}
+	a.works(t, "old", "New-secret-1", true)
+}
 
 func (a *accountTest) open(t *testing.T, user, password string, tls bool) (*sql.Conn, error) {
 	return a.r.as(t).open(func(c *mysql.Config) {

@@ -3,6 +3,7 @@ package proxy
 import (
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/gtid"
@@ -54,6 +55,9 @@ type step struct {
 
 // exchange sends a statement with all that must go before it, and relays the answer.
 func (s *session) exchange(l *link, req *request, d *route.Decision, epoch topology.Epoch) (out outcome) {
+	if l.expired != nil && !s.renews(l, req, d, &out) {
+		return out
+	}
 	if req.command == wire.ComStmtExecute && l.prepared[req.stmt.text] == nil {
 		if err := s.prepareFirst(l, req, d, &out); err != nil {
 			return s.notReady(l, err)
@@ -102,6 +106,20 @@ func (s *session) exchange(l *link, req *request, d *route.Decision, epoch topol
 	s.relay(l, req, d, epoch, &out)
 	l.conn.Release()
 	return out
+}
+
+// renews tells whether a statement may run on a connection whose password has expired: it has not any
+// more, or the statement may set another one. A replica may not have that yet.
+func (s *session) renews(l *link, req *request, d *route.Decision, out *outcome) bool {
+	out.broken = l.wasReset(s.ctx, l.state.Schema())
+	if out.broken != nil || l.expired == nil || changesRights(&req.st, req.text) {
+		return out.broken == nil
+	}
+	e := l.expired
+	out.failed, out.code, out.behind = true, e.Code, true
+	s.out, _ = wire.Finish(e.Append(wire.Reserve(s.out[:0])), 0, s.client.Seq())
+	*out = s.stepsFailed(req, d, *out)
+	return false
 }
 
 // notReady tells why a connection could not be given the session's state.
@@ -179,6 +197,13 @@ func (s *session) prelude(l *link, req *request) (sure bool, err error) {
 	}
 	l.noisy = l.noisy || len(l.unwanted) > 0
 	l.unwanted = l.unwanted[:0]
+	if l.expired != nil {
+		charset, _ := s.state.Value("character_set_client")
+		if !isASCII(req.text) && !strings.HasPrefix(charset, "utf8") {
+			return false, cannotMove("character_set_client")
+		}
+		return true, nil
+	}
 	sure = true
 	if l.state != s.state || l.unselected {
 		diff, err := s.align(l)

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/mysqlrw/mysqlrw/pkg/backend"
@@ -9,7 +10,11 @@ import (
 	"github.com/mysqlrw/mysqlrw/pkg/gtid"
 	"github.com/mysqlrw/mysqlrw/pkg/pool"
 	"github.com/mysqlrw/mysqlrw/pkg/sessionstate"
+	"github.com/mysqlrw/mysqlrw/pkg/wire"
 )
+
+// errExpired is why a server is not asked anything.
+var errExpired = errors.New("the password has expired")
 
 // handle is a link as its pool knows it.
 type handle = pool.Handle[key, *link]
@@ -39,7 +44,10 @@ type link struct {
 	dirty, spoiled bool
 	// noisy: a statement was prepared or closed on it, which the next answer reports as a change of
 	// the session's state.
-	noisy    bool
+	noisy bool
+	// expired is what the server says to everything but another password, which it wants first. What a
+	// connection is told at its start is still to be told then.
+	expired  *wire.ServerError
 	ownGTIDs bool // it reports the client's own GTIDs, since the client asked for them
 	// prepared are the statements that it has, by what they were prepared from.
 	prepared map[*preparedText]*preparedOn
@@ -144,7 +152,13 @@ func (l *link) movable() bool {
 func (l *link) wasReset(ctx context.Context, schema string) error {
 	generation := l.from.generation.Load()
 	ok, err := l.conn.Exec(ctx, l.catalog.Setup())
-	if err != nil {
+	if err == nil && l.conn.Capabilities().Has(wire.ExpiredPasswords) && (l.state == nil || l.expired != nil) {
+		_, err = l.conn.Exec(ctx, "DO 0") // MariaDB takes a SET
+	}
+	var refused *wire.ServerError
+	if errors.As(err, &refused) && refused.Code == 1820 {
+		l.expired = refused
+	} else if l.expired = nil; err != nil {
 		return err
 	}
 	l.state = l.catalog.New(0).Track(ok.Trackers).WithSchema(schema)

@@ -83,11 +83,11 @@ func (l *listener) client(raw net.Conn) {
 const offered = wire.LongPassword | wire.FoundRows | wire.LongFlag | wire.ConnectWithDB | wire.NoSchema | wire.Compress | wire.ODBC |
 	wire.LocalFiles | wire.IgnoreSpace | wire.Protocol41 | wire.Interactive | wire.IgnoreSigpipe | wire.Transactions |
 	wire.Reserved | wire.SecureConnection | wire.MultiStatements | wire.MultiResults | wire.PSMultiResults | wire.PluginAuth |
-	wire.ConnectAttrs | wire.PluginAuthLenEnc | wire.SessionTrack | wire.DeprecateEOF | wire.ZstdCompression
+	wire.ConnectAttrs | wire.PluginAuthLenEnc | wire.ExpiredPasswords | wire.SessionTrack | wire.DeprecateEOF | wire.ZstdCompression
 
 // carried is what a client's connections to servers must have as it has it.
 const carried = wire.FoundRows | wire.LocalFiles | wire.IgnoreSpace | wire.Interactive | wire.MultiStatements |
-	wire.MultiResults | wire.PSMultiResults | wire.MariaDBMetadata | wire.NoSchema
+	wire.MultiResults | wire.PSMultiResults | wire.ExpiredPasswords | wire.MariaDBMetadata | wire.NoSchema
 
 // version is the server that clients see: the primary, or any one that is known.
 func (c *cluster) version() flavor.Server {
@@ -242,12 +242,16 @@ func (s *session) prove(ctx context.Context, one *account, login *frontend.Login
 			}
 			continue
 		}
+		at, expired := s.p.now(), h.Member.expired != nil
 		needsTLS, e := h.Member.needsTLS(ctx)
-		pool.Release(h, 0, nil, s.p.now())
+		pool.Release(h, 0, nil, at)
 		if e != nil {
 			return e
 		}
-		one.proven(s.p.now(), needsTLS)
+		if expired { // a client that cannot set another one is not let in, so each is to be asked for
+			at = time.Time{}
+		}
+		one.proven(at, needsTLS)
 		return nil
 	}
 	return err
@@ -377,6 +381,10 @@ func (s *session) selectFirst(schema string) error {
 		return err
 	}
 	name, err := s.askSchema(i, schema)
+	if errors.Is(err, errExpired) {
+		s.restart(s.first.WithSchema(schema))
+		return nil
+	}
 	if err != nil {
 		var refused *wire.ServerError
 		if errors.As(err, &refused) {
@@ -404,6 +412,9 @@ func (s *session) askSchema(i int, schema string) (string, error) {
 		s.giveBack(i, s.links[i].h)
 		s.links[i] = held{}
 	}()
+	if l.expired != nil {
+		return "", errExpired
+	}
 	diff, err := s.align(l)
 	if err != nil {
 		return "", err

@@ -103,7 +103,6 @@ func (r *raw) login(o *rawOptions) error {
 			return err
 		}
 		r.c, r.in = secure, bufio.NewReader(secure)
-		r.seq++
 	}
 	m.AuthResponse = r.respond(o.password)
 	r.write(r.seq, m.Append(nil))
