@@ -82,6 +82,25 @@ func TestAccounts(t *testing.T) {
 			want(t, "a login of now", value(t, after, "SELECT @@sort_buffer_size FROM DUAL FOR UPDATE"), "1048576")
 			want(t, "a login of before", value(t, before, "SELECT @@sort_buffer_size FROM DUAL FOR UPDATE"), was)
 		})
+		t.Run("small packets", func(t *testing.T) {
+			admin := conn(t, r.open(nil))
+			exec(t, admin, "SET @was = @@GLOBAL.max_allowed_packet, @buffer = @@GLOBAL.net_buffer_length", "SET GLOBAL net_buffer_length = 1024", "SET GLOBAL max_allowed_packet = 1024")
+			small := a.works(t, "plain", third, true)
+			exec(t, small, "SET time_zone = '+05:00', sql_mode = 'ANSI'")
+			want(t, "its limit", value(t, small, "SELECT @@max_allowed_packet FROM DUAL FOR UPDATE"), "1024")
+			want(t, "the state on another server", value(t, small, `SELECT @@time_zone AS "x"`), "+05:00")
+			if _, err := small.ExecContext(t.Context(), "DELETE FROM known.t WHERE '"+strings.Repeat("x", 2000)+"' = 'y'"); number(err) != 1153 {
+				t.Errorf("a large statement: %v", err)
+			}
+			exec(t, admin, "SET GLOBAL max_allowed_packet = @was", "SET GLOBAL net_buffer_length = @buffer")
+			want(t, "later", value(t, a.works(t, "plain", third, true), "SELECT LENGTH('"+strings.Repeat("x", 2000)+"') FROM known.t RIGHT JOIN (SELECT 1) d ON 1 FOR UPDATE"), "2000")
+		})
+		t.Run("a replica without the account", func(t *testing.T) {
+			sandboxtest.Exec(t, c.Primary(), "SET sql_log_bin = 0", "CREATE USER new@'%' IDENTIFIED BY '"+first+"'", "GRANT ALL ON known.* TO new@'%'")
+			in := a.works(t, "new", first, true)
+			value(t, in, "SELECT COUNT(*) FROM known.t")
+			onPrimary(t, in, "a read")
+		})
 		t.Run("expired", func(t *testing.T) { a.expired(t, f) })
 		t.Run("dropped", func(t *testing.T) {
 			a.works(t, "gone", first, false)

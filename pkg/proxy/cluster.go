@@ -58,6 +58,8 @@ type dialing struct {
 	large atomic.Bool
 	// rights counts the changes of accounts and privileges that went through here.
 	rights atomic.Uint64
+	// small: the server takes no statements of some KB, since max_allowed_packet is less.
+	small atomic.Bool
 
 	loading  sync.Mutex // of the catalog: one connection asks, the others wait for it
 	mu       sync.Mutex
@@ -127,8 +129,24 @@ func (d *dialing) options(a *account) *backend.Options {
 	}
 }
 
-// open logs in to the server.
+// open logs in to the server. Where it closes the connection at the first words, it gets them in small
+// packets.
 func (d *dialing) open(ctx context.Context, k key) (*link, error) {
+	l, err := d.login(ctx, k)
+	var refused *wire.ServerError
+	var spoke *setupError
+	if errors.As(err, &spoke) && (!errors.As(err, &refused) || refused.Code == 1153) && ctx.Err() == nil && d.small.CompareAndSwap(false, true) {
+		return d.login(ctx, k)
+	}
+	return l, err
+}
+
+// setupError is why a connection that was logged in could not be told what to report.
+type setupError struct{ error }
+
+func (e *setupError) Unwrap() error { return e.error }
+
+func (d *dialing) login(ctx context.Context, k key) (*link, error) {
 	rights := d.rights.Load()
 	o := d.options(k.account)
 	o.Want, o.ConnectTimeout, o.Buffers = k.want, d.p.conf.Load().ConnectTimeout, &d.buffers
@@ -147,7 +165,7 @@ func (d *dialing) open(ctx context.Context, k key) (*link, error) {
 	}
 	if err := l.wasReset(ctx, ""); err != nil {
 		_ = conn.Close()
-		return nil, err
+		return nil, &setupError{err}
 	}
 	d.mu.Lock()
 	d.links[l] = struct{}{}

@@ -20,6 +20,9 @@ func (s *session) acquireFailed(req *request, d *route.Decision, err error) (aga
 	switch {
 	case s.ctx.Err() != nil:
 		return false, s.cut()
+	case errors.As(err, &refused) && s.mayMove(req, d) && !req.moved: // a replica may lack the account yet
+		req.st.Target, req.st.Reason, req.moved = route.ToPrimary, route.NothingCaughtUp, true
+		return true, nil
 	case errors.As(err, &refused):
 		if err := s.fail(refused.Code, refused.State, refused.Message); err != nil || refused.Code == 1045 {
 			return false, errEnd

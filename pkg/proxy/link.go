@@ -151,7 +151,7 @@ func (l *link) movable() bool {
 // that is selected.
 func (l *link) wasReset(ctx context.Context, schema string) error {
 	generation := l.from.generation.Load()
-	ok, err := l.conn.Exec(ctx, l.catalog.Setup())
+	ok, err := l.setUp(ctx)
 	if err == nil && l.conn.Capabilities().Has(wire.ExpiredPasswords) && (l.state == nil || l.expired != nil) {
 		_, err = l.conn.Exec(ctx, "DO 0") // MariaDB takes a SET
 	}
@@ -167,6 +167,14 @@ func (l *link) wasReset(ctx context.Context, schema string) error {
 	l.unwanted = l.unwanted[:0]
 	l.insertID, l.question = insertID{known: true}, nil
 	return nil
+}
+
+// setUp tells the server what to report.
+func (l *link) setUp(ctx context.Context) (wire.OK, error) {
+	if l.from.small.Load() {
+		return l.conn.Exec(ctx, l.catalog.SetupSmall())
+	}
+	return l.conn.Exec(ctx, l.catalog.Setup())
 }
 
 // tell tells the server again what to report, and no more.

@@ -397,6 +397,7 @@ func (s *session) after(l *link, req *request, d *route.Decision, out *outcome) 
 	}
 	if req.st.Facts.Any(route.FactGlobal) {
 		l.from.generation.Add(1)
+		l.from.small.Store(false)
 	}
 	if s.p.conf.Load().ServerIDs && req.st.Facts.Any(route.FactConnectionState) && containsFold(text, "connection_id") {
 		s.identity = l

@@ -30,6 +30,7 @@ type Catalog struct {
 	login      []setting // of a client whose collation the server does not take
 	mine       string    // the collation that a login with an unknown id has: the global one
 	setup      string
+	small      string
 	watch      string
 
 	mu     sync.Mutex
@@ -225,15 +226,17 @@ func (c *Catalog) finish() error {
 	if n := c.names; n.client == nil || n.results == nil || n.collation == nil {
 		return errors.New("there is no variable for the character set")
 	}
-	c.watch = "SET session_track_system_variables='" + strings.Join(list, ",")
 	gtids := ", session_track_gtids='ALL_GTIDS'"
 	if c.server.Flavor == flavor.MariaDB {
-		c.watch += ",last_gtid"
+		list = append(list, "last_gtid")
 		gtids = ""
 	}
-	c.watch += "', session_track_schema=ON, session_track_state_change=ON, session_track_transaction_info='CHARACTERISTICS'"
-	c.setup = c.watch + gtids + ", character_set_client=@@character_set_client, character_set_results=@@character_set_results" +
+	const others = "session_track_schema=ON, session_track_state_change=ON, session_track_transaction_info='CHARACTERISTICS'"
+	const charset = ", character_set_client=@@character_set_client, character_set_results=@@character_set_results" +
 		", collation_connection=@@collation_connection"
+	c.watch = "SET session_track_system_variables='" + strings.Join(list, ",") + "', " + others
+	c.setup = c.watch + gtids + charset
+	c.small = "SET session_track_system_variables='*', " + others + gtids + charset
 	return nil
 }
 
@@ -245,6 +248,10 @@ func (c *Catalog) finish() error {
 // names, and not '*', with which MySQL reports statement_id on every answer. An unknown name in it
 // is a warning on MySQL and an error on MariaDB.
 func (c *Catalog) Setup() string { return c.setup }
+
+// SetupSmall returns a Setup of less than 1,024 bytes, the least that a server can be told to take as a
+// packet, and as the value of an expression. It makes the server report more than is of use.
+func (c *Catalog) SetupSmall() string { return c.small }
 
 // Watch returns the part of Setup that can also be run in a transaction, where MySQL does not let
 // session_track_gtids be set: for a connection whose client has changed what is reported.

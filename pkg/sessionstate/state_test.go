@@ -330,6 +330,9 @@ func TestLoad(t *testing.T) {
 		"collation_connection,sort_buffer_size,sql_mode,tx_isolation,tx_read_only', session_track_schema=ON, "; !strings.HasPrefix(got, want) {
 		t.Errorf("setup is\n%s", got)
 	}
+	if n := len(c.SetupSmall()); n >= 1000 {
+		t.Errorf("the small one has %d bytes", n)
+	}
 	if set := "session_track_gtids='ALL_GTIDS'"; !strings.Contains(c.Setup(), set) || strings.Contains(c.Watch(), set) {
 		t.Errorf("GTIDs are to be in\n%s\nand not in\n%s", c.Setup(), c.Watch())
 	}
