@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -54,11 +55,21 @@ func (w *worker) startProxy(ctx context.Context) error {
 // which is the one that tests know.
 func (w *worker) serveConfig() string {
 	std := filepath.Join(w.tree.tests(), "std_data")
-	certificate := fmt.Sprintf("ssl-cert = %q\nssl-key = %q\n", std+"/server-cert.pem", std+"/server-key.pem")
+	certificate := fmt.Sprintf("ssl-cert = %q\nssl-key = %q\n", w.option("ssl-cert", std+"/server-cert.pem"), w.option("ssl-key", std+"/server-key.pem"))
 	return fmt.Sprintf("[[listener]]\naddress = \"127.0.0.1:%d\"\n%s", w.through().port, certificate) +
 		fmt.Sprintf("[[listener]]\nsocket = %q\n%s", w.through().socket, certificate) +
 		fmt.Sprintf("[[server]]\naddress = \"127.0.0.1:%d\"\nrole = \"primary\"\n", w.direct().port) +
 		"[pool]\nconnection-id = \"server\"\n[monitor]\nuser = \"root\"\n[policy]\nconsistency = \"strong\"\n"
+}
+
+// option returns what the running server was told, or else what it has by itself.
+func (w *worker) option(name, otherwise string) string {
+	for _, arg := range w.started {
+		if value, found := strings.CutPrefix(strings.TrimPrefix(strings.ReplaceAll(arg, "_", "-"), "--loose-"), "--"+name+"="); found {
+			otherwise = arg[len(arg)-len(value):]
+		}
+	}
+	return otherwise
 }
 
 // awaitReady waits for the proxy's line that it knows a primary.
