@@ -121,6 +121,9 @@ func tooMany(err error) bool {
 	return false
 }
 
+// loginCharset is the character set of every login to a server.
+const loginCharset = "utf8mb4"
+
 // options are what every connection of an account to the server has.
 func (d *dialing) options(a *account) *backend.Options {
 	return &backend.Options{
@@ -167,7 +170,9 @@ func (d *dialing) login(ctx context.Context, k key) (*link, error) {
 		_ = conn.Close()
 		return nil, &setupError{err}
 	}
+	charset, _ := l.state.Value("character_set_client")
 	d.mu.Lock()
+	d.defaults.ownCharset = charset != loginCharset
 	d.links[l] = struct{}{}
 	d.mu.Unlock()
 	return l, nil
@@ -242,6 +247,9 @@ type defaults struct {
 	mode          string // sql_mode
 	autocommitOff bool
 	readCommitted bool // the isolation level
+	// ownCharset: the server takes no notice of the character set of a login, as with
+	// skip-character-set-client-handshake.
+	ownCharset bool
 }
 
 func askDefaults(ctx context.Context, conn *backend.Conn) (defaults, error) {

@@ -356,6 +356,9 @@ func (s *session) admit(login *frontend.Login) error {
 		IgnoreSpace: s.client.Capabilities().Has(wire.IgnoreSpace), SystemSchemasOnReplicas: s.policy.SystemSchemasOnReplicas,
 	}
 	s.first = cat.New(login.Charset)
+	if standard.ownCharset {
+		s.first = cat.New(0)
+	}
 	s.restart(s.first)
 	s.p.sessions.add(s)
 	if login.HasDatabase && login.Database != "" {

@@ -2,6 +2,7 @@ package proxy_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
@@ -9,6 +10,7 @@ import (
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox"
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox/sandboxtest"
+	"github.com/mysqlrw/mysqlrw/pkg/wire"
 )
 
 // TestLoginSchema: a schema that is not there or not allowed is refused at the login, also of an
@@ -54,6 +56,26 @@ func TestLoginSchema(t *testing.T) {
 		var refused *mysql.MySQLError
 		if !errors.As(err, &refused) || refused.Number != 1049 {
 			t.Errorf("in a schema that is gone: %v", err)
+		}
+	})
+}
+
+// TestLoginCharset: a server that takes no notice of a login's character set does not through the proxy.
+func TestLoginCharset(t *testing.T) {
+	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
+		if f != flavor.MariaDB {
+			t.Skip("MySQL has no such option any more")
+		}
+		args := []string{"--skip-character-set-client-handshake", "--character-set-server=latin1"}
+		s := newSite(t, f, sandbox.Options{PrimaryArgs: args}, nil)
+		for range 2 {
+			for _, charset := range []uint8{wire.CharsetUTF8MB4, wire.CharsetLatin1, 33} {
+				r := mustDialRaw(t, s.address, rawOptions{user: appUser, password: appPassword, caps: ordinary, charset: charset})
+				got := r.transcript([]step{query("SELECT CONCAT(@@character_set_client, @@character_set_results, @@collation_connection)")})
+				if !strings.Contains(got, "latin1latin1latin1_swedish_ci") {
+					t.Errorf("with collation %d: %s", charset, got)
+				}
+			}
 		}
 	})
 }
