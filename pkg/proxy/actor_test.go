@@ -216,8 +216,8 @@ func (s *stage) ownAnswer(text string) []byte {
 	}
 	switch {
 	case strings.Contains(text, "SYSTEM_VARIABLES"):
-		return result{columns: 2, rows: [][]string{
-			{"CHARACTER_SET_CLIENT", "ENUM"}, {"CHARACTER_SET_RESULTS", "ENUM"}, {"COLLATION_CONNECTION", "ENUM"}, {"AUTOCOMMIT", "BOOLEAN"}, {"SQL_MODE", "SET"},
+		return result{columns: 3, rows: [][]string{
+			{"CHARACTER_SET_CLIENT", "ENUM", "1"}, {"CHARACTER_SET_RESULTS", "ENUM", "1"}, {"COLLATION_CONNECTION", "ENUM", "1"}, {"AUTOCOMMIT", "BOOLEAN", "1"}, {"SQL_MODE", "SET", "1"},
 		}}.bytes(s.caps, 1)
 	case strings.Contains(text, "COLLATION_CHARACTER_SET_APPLICABILITY"):
 		return result{columns: 3, rows: [][]string{{"utf8mb4_general_ci", "utf8mb4", "45"}, {"binary", "binary", "63"}}}.bytes(s.caps, 1)

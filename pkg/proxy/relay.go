@@ -228,12 +228,16 @@ func (s *session) lookUp(l *link) {
 	if l.catalog.Server().Flavor != flavor.MariaDB || l.state != s.state || l.conn.Err() != nil {
 		return
 	}
-	r, err := l.conn.Query(s.ctx, l.catalog.Look())
-	if err != nil {
-		l.spoiled = true
-		return
+	var values [][]byte
+	for _, query := range l.catalog.Look() {
+		r, err := l.conn.Query(s.ctx, query)
+		if err != nil || len(r.Rows) != 1 {
+			l.spoiled = true
+			return
+		}
+		values = append(values, r.Rows[0]...)
 	}
-	s.state = s.state.Looked(r.Rows)
+	s.state = s.state.Looked(values)
 	l.state = s.state
 	s.follow()
 }
@@ -403,8 +407,12 @@ func (s *session) after(l *link, req *request, d *route.Decision, out *outcome) 
 		s.identity = l
 		s.told.Store(uint64(l.conn.ID()))
 	}
-	if req.st.Class == route.Set && strings.Contains(text, "@@") {
-		s.lookUp(l) // MariaDB does not tell of SET @@x
+	if req.st.Class == route.Set && req.st.Facts.Any(route.FactSession) && strings.Contains(text, "@@") { // MariaDB does not tell of SET @@x
+		if out.warnings == 0 {
+			s.lookUp(l)
+		} else {
+			s.lookAfter(l, req)
+		}
 	}
 	s.variables(l, req, text, s.serverName(d.Server))
 	s.bind(d.Server)

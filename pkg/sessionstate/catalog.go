@@ -31,6 +31,8 @@ type Catalog struct {
 	mine       string    // the collation that a login with an unknown id has: the global one
 	setup      string
 	small      string
+	look       []string
+	looked     []*variable // whose values look asks for, in this order
 	watch      string
 
 	mu     sync.Mutex
@@ -67,6 +69,8 @@ type variable struct {
 	use   flavor.SessionUse
 	other *variable // for Alias, Part and Affects
 	undo  string    // the expression that gives it back the value of a login
+
+	global bool // it has a global value, too, as far as is known
 }
 
 // Load asks a server for its variables and collations. Any account may ask. What can change while
@@ -131,7 +135,7 @@ func (c *Catalog) loadVariables(ctx context.Context, query Query) error {
 	sql := "SELECT VARIABLE_NAME, DATA_TYPE FROM performance_schema.variables_metadata" +
 		" WHERE VARIABLE_SCOPE <> 'GLOBAL'"
 	if c.server.Flavor == flavor.MariaDB {
-		sql = "SELECT VARIABLE_NAME, VARIABLE_TYPE FROM information_schema.SYSTEM_VARIABLES" +
+		sql = "SELECT VARIABLE_NAME, VARIABLE_TYPE, VARIABLE_SCOPE = 'SESSION' FROM information_schema.SYSTEM_VARIABLES" +
 			" WHERE VARIABLE_SCOPE <> 'GLOBAL' AND READ_ONLY = 'NO'"
 	}
 	rows, err := query(ctx, sql)
@@ -142,12 +146,16 @@ func (c *Catalog) loadVariables(ctx context.Context, query Query) error {
 		return err
 	}
 	for _, row := range rows {
-		if len(row) != 2 {
+		if len(row) < 2 {
 			return errShape
 		}
-		c.add(string(row[0]), kindOf(string(row[1])))
+		c.add(string(row[0]), kindOf(string(row[1]))).global = len(row) > 2 && string(row[2]) == "1"
 	}
-	return c.finish()
+	if err := c.finish(); err != nil || c.server.Flavor != flavor.MariaDB {
+		return err
+	}
+	c.makeLook()
+	return nil
 }
 
 // loadNames is for servers that do not show what kind their variables have.
@@ -186,7 +194,7 @@ func kindOf(dataType string) kind {
 }
 
 // add takes a variable in.
-func (c *Catalog) add(name string, k kind) {
+func (c *Catalog) add(name string, k kind) *variable {
 	v := &variable{name: strings.ToLower(name), kind: k, undo: "DEFAULT"}
 	v.use, _ = flavor.SessionVariable(c.server.Flavor, v.name)
 	switch v.name {
@@ -196,22 +204,20 @@ func (c *Catalog) add(name string, k kind) {
 		v.undo = "@@global." + v.name // DEFAULT turns them off on MySQL 9.7
 	}
 	c.variables[v.name] = v
+	return v
 }
 
 // finish ties variables to each other and makes the text of Setup.
 func (c *Catalog) finish() error {
-	list := make([]string, 0, len(c.variables))
+	list := c.sorted()
 	for name, v := range c.variables {
 		if _, other := flavor.SessionVariable(c.server.Flavor, name); other != "" {
 			if v.other = c.variables[other]; v.other == nil {
 				v.use = flavor.Carried // the only name of it here
 			}
 		}
-		if v.use != flavor.Ignored {
-			list = append(list, name)
-		}
 	}
-	slices.Sort(list)
+	list = slices.DeleteFunc(list, func(name string) bool { return c.variables[name].use == flavor.Ignored })
 	c.names = names{
 		client: c.variables["character_set_client"], results: c.variables["character_set_results"],
 		collation: c.variables["collation_connection"], isolation: c.variables["transaction_isolation"],

@@ -9,12 +9,11 @@
 // What trackers do not tell (MySQL 9.7, MariaDB 10.11):
 //
 //   - The collation of SET NAMES and of SET character_set_connection: State.Ask.
-//   - On MariaDB, what a statement changed that ended in an error, such as CALL: Catalog.Look.
+//   - On MariaDB, what SET @@x changed, and a statement that ended in an error, such as CALL: Catalog.Look.
 //     MySQL reports it with the next OK.
 //   - On MariaDB, that SET STATEMENT x = y FOR has taken y back, also one inside of a routine:
 //     State.Suspect.
 //   - User variables: State.WithUserVariable.
-//   - What init_connect did: Catalog.Look.
 //   - That a client has changed session_track_system_variables itself, as MariaDB Connector/J does at
 //     each login: behind every SET whose text has session_track_ in it, Catalog.Watch is to be run.
 //   - A write outside of a transaction: the W of a transaction's state is reported only while one is

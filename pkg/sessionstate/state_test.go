@@ -70,17 +70,17 @@ var (
 	}
 	mariadb = script{
 		"SYSTEM_VARIABLES": {
-			{"AUTOCOMMIT", "BOOLEAN"},
-			{"SQL_MODE", "SET"},
-			{"TMP_TABLE_SIZE", "BIGINT UNSIGNED"},
-			{"CHARACTER_SET_CLIENT", "ENUM"},
-			{"TMP_MEMORY_TABLE_SIZE", "BIGINT UNSIGNED"},
-			{"CHARACTER_SET_CONNECTION", "ENUM"},
-			{"CHARACTER_SET_RESULTS", "ENUM"},
-			{"COLLATION_CONNECTION", "ENUM"},
-			{"TX_ISOLATION", "ENUM"},
-			{"TX_READ_ONLY", "BOOLEAN"},
-			{"WSREP_OSU_METHOD", "ENUM"},
+			{"AUTOCOMMIT", "BOOLEAN", "1"},
+			{"SQL_MODE", "SET", "1"},
+			{"TMP_TABLE_SIZE", "BIGINT UNSIGNED", "1"},
+			{"CHARACTER_SET_CLIENT", "ENUM", "1"},
+			{"TMP_MEMORY_TABLE_SIZE", "BIGINT UNSIGNED", "0"},
+			{"CHARACTER_SET_CONNECTION", "ENUM", "1"},
+			{"CHARACTER_SET_RESULTS", "ENUM", "1"},
+			{"COLLATION_CONNECTION", "ENUM", "1"},
+			{"TX_ISOLATION", "ENUM", "1"},
+			{"TX_READ_ONLY", "BOOLEAN", "1"},
+			{"WSREP_OSU_METHOD", "ENUM", "1"},
 		},
 		"COLLATION_CHARACTER_SET_APPLICABILITY": collations, "@@global.": global,
 	}
@@ -430,22 +430,28 @@ func rest(set string) map[string]string {
 
 func TestLooked(t *testing.T) {
 	c := load(t, mariadb, "10.11.19-MariaDB")
-	row := func(list ...string) (row [][]byte) {
-		for _, v := range list {
-			row = append(row, fmt.Appendf(nil, "%X", v))
+	if n := len(load(t, mysql, "9.7.4").Look()); n != 0 {
+		t.Errorf("MySQL is asked %d queries", n)
+	}
+	answers := map[string][2]string{
+		"autocommit": {"1", "1"}, "sql_mode": {"ANSI", ""}, "tmp_table_size": {"1", "1"}, "tx_isolation": {"SERIALIZABLE", "SERIALIZABLE"}, "tx_read_only": {"0", "0"},
+		"character_set_client": {"utf8mb4", "utf8mb4"}, "character_set_results": {"", "utf8mb4"}, "collation_connection": {"utf8mb4_general_ci", "utf8mb4_general_ci"},
+	}
+	var values [][]byte
+	for _, query := range c.Look() {
+		for name := range strings.SplitSeq(strings.ReplaceAll(query, " USING", "HEX(CONVERT(@@"), "HEX(CONVERT(@@") {
+			if name, found := strings.CutPrefix(name, "session."); found {
+				values = append(values, fmt.Appendf(nil, "%X", answers[name][0]), fmt.Appendf(nil, "%X", answers[name][1]))
+			}
 		}
-		return row
 	}
 	s := c.New(45).Suspect(block("autocommit=OFF"))
-	got := s.Looked([][][]byte{
-		row("AUTOCOMMIT", "ON", "ON"), row("SQL_MODE", "ANSI", ""), row("TMP_TABLE_SIZE", "7", "7"), row("NO_SUCH", "1", "2"),
-		row("CHARACTER_SET_RESULTS", "", "utf8mb4"), row("TMP_MEMORY_TABLE_SIZE", "7", "8"), row("short"),
-	})
+	got := s.Looked(values)
 	want := c.New(45).Track(block("autocommit=ON", "sql_mode=ANSI", "character_set_results="))
 	if got != want {
 		t.Errorf("%+v", got.Diff(want))
 	}
-	if got.Looked(nil) != got {
+	if got.Looked(nil) != got || got.Looked(values) != got {
 		t.Error("nothing changes the state")
 	}
 }
