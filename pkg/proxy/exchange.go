@@ -234,9 +234,18 @@ func (s *session) prelude(l *link, req *request) (sure bool, err error) {
 		s.addStep(l, stepState, wire.ComQuery, set)
 		l.ownGTIDs = own
 	}
+	if next := req.st.Facts.Any(mayHoldNext) || s.state.NextTransaction(); next != l.next {
+		if set := l.catalog.WatchNext(next); set != "" {
+			s.addStep(l, stepState, wire.ComQuery, set)
+		}
+		l.next = next
+	}
 	s.addInsertID(l, req)
 	return sure, nil
 }
+
+// mayHoldNext is what a statement with a SET TRANSACTION in it has: for the next one, or out of sight.
+const mayHoldNext = route.FactNextTransaction | route.FactRoutine | route.FactExecutes | route.FactUnseen
 
 // cannotMove is why a session's state cannot go to another connection.
 type cannotMove string

@@ -48,6 +48,7 @@ type link struct {
 	// expired is what the server says to everything but another password, which it wants first. What a
 	// connection is told at its start is still to be told then.
 	expired  *wire.ServerError
+	next     bool // it reports what waits for the next transaction; see sessionstate.Catalog.WatchNext
 	ownGTIDs bool // it reports the client's own GTIDs, since the client asked for them
 	// prepared are the statements that it has, by what they were prepared from.
 	prepared map[*preparedText]*preparedOn
@@ -162,7 +163,7 @@ func (l *link) wasReset(ctx context.Context, schema string) error {
 		return err
 	}
 	l.state = l.catalog.New(0).Track(ok.Trackers).WithSchema(schema)
-	l.dirty, l.ownGTIDs, l.generation = false, false, generation
+	l.dirty, l.ownGTIDs, l.next, l.generation = false, false, false, generation
 	clear(l.prepared)
 	l.unwanted = l.unwanted[:0]
 	l.insertID, l.question = insertID{known: true}, nil

@@ -60,22 +60,40 @@ func TestLoginSchema(t *testing.T) {
 	})
 }
 
-// TestLoginCharset: a server that takes no notice of a login's character set does not through the proxy.
-func TestLoginCharset(t *testing.T) {
+// TestServerSettings: what a server is told to do it does through the proxy.
+func TestServerSettings(t *testing.T) {
 	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
 		if f != flavor.MariaDB {
-			t.Skip("MySQL has no such option any more")
+			t.Skip("MySQL has none of these settings any more")
 		}
-		args := []string{"--skip-character-set-client-handshake", "--character-set-server=latin1"}
-		s := newSite(t, f, sandbox.Options{PrimaryArgs: args}, nil)
-		for range 2 {
-			for _, charset := range []uint8{wire.CharsetUTF8MB4, wire.CharsetLatin1, 33} {
-				r := mustDialRaw(t, s.address, rawOptions{user: appUser, password: appPassword, caps: ordinary, charset: charset})
-				got := r.transcript([]step{query("SELECT CONCAT(@@character_set_client, @@character_set_results, @@collation_connection)")})
-				if !strings.Contains(got, "latin1latin1latin1_swedish_ci") {
-					t.Errorf("with collation %d: %s", charset, got)
+		args := []string{"--skip-character-set-client-handshake", "--character-set-server=latin1", "--query-cache-type=ON", "--query-cache-size=1048576"}
+		s := newSite(t, f, sandbox.Options{Replicas: -1, PrimaryArgs: args}, nil, "CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
+		t.Run("the character set of a login does not count", func(t *testing.T) {
+			for range 2 {
+				for _, charset := range []uint8{wire.CharsetUTF8MB4, wire.CharsetLatin1, 33} {
+					r := mustDialRaw(t, s.address, rawOptions{user: appUser, password: appPassword, caps: ordinary, charset: charset})
+					got := r.transcript([]step{query("SELECT CONCAT(@@character_set_client, @@character_set_results, @@collation_connection)")})
+					if !strings.Contains(got, "latin1latin1latin1_swedish_ci") {
+						t.Errorf("with collation %d: %s", charset, got)
+					}
 				}
 			}
-		}
+		})
+		t.Run("the query cache", func(t *testing.T) {
+			c := conn(t, s.all)
+			var hits []string
+			for _, between := range []string{"DO 1", "SET TRANSACTION READ ONLY", "DO 2"} {
+				for range 2 {
+					value(t, c, "SELECT COUNT(*) FROM t")
+				}
+				var name, n string
+				if err := c.QueryRowContext(t.Context(), "SHOW GLOBAL STATUS LIKE 'Qcache_hits'").Scan(&name, &n); err != nil {
+					t.Fatal(err)
+				}
+				hits = append(hits, n)
+				exec(t, c, between)
+			}
+			want(t, "hits", strings.Join(hits, " "), "1 3 4")
+		})
 	})
 }

@@ -237,7 +237,10 @@ func (c *Catalog) finish() error {
 		list = append(list, "last_gtid")
 		gtids = ""
 	}
-	const others = "session_track_schema=ON, session_track_state_change=ON, session_track_transaction_info='CHARACTERISTICS'"
+	others := "session_track_schema=ON, session_track_state_change=ON"
+	if c.server.Flavor != flavor.MariaDB {
+		others += ", session_track_transaction_info='CHARACTERISTICS'"
+	}
 	const charset = ", character_set_client=@@character_set_client, character_set_results=@@character_set_results" +
 		", collation_connection=@@collation_connection"
 	c.watch = "SET session_track_system_variables='" + strings.Join(list, ",") + "', " + others
@@ -262,6 +265,19 @@ func (c *Catalog) SetupSmall() string { return c.small }
 // Watch returns the part of Setup that can also be run in a transaction, where MySQL does not let
 // session_track_gtids be set: for a connection whose client has changed what is reported.
 func (c *Catalog) Watch() string { return c.watch }
+
+// WatchNext returns the SET that makes MariaDB report what SET TRANSACTION says about the next
+// transaction, or not any more. While it does, its query cache is off, so that is for the statements
+// that may hold such a SET. MySQL always reports it, and is told nothing.
+func (c *Catalog) WatchNext(on bool) string {
+	switch {
+	case c.server.Flavor != flavor.MariaDB:
+		return ""
+	case on:
+		return "SET session_track_transaction_info='CHARACTERISTICS'"
+	}
+	return "SET session_track_transaction_info='OFF'"
+}
 
 // loadCollations reads ids. MariaDB since 10.10 has collations of one name for several character
 // sets, which SHOW COLLATION shows without their ids.

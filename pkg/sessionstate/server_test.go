@@ -93,6 +93,9 @@ func (s *server) setUp(t testing.TB, c *backend.Conn) *end {
 	t.Helper()
 	e := &end{Conn: c, t: t, catalog: s.catalog, state: s.catalog.New(0)}
 	e.run(s.catalog.Setup())
+	if next := s.catalog.WatchNext(true); next != "" {
+		e.run(next)
+	}
 	return e
 }
 
