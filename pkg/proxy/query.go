@@ -244,6 +244,12 @@ func refusal(d *route.Decision) (code uint16, state string) {
 	return 1105, "HY000"
 }
 
+// piecemeal tells whether a request may have committed a part of what it does when it fails: a
+// procedure does so by statement.
+func (req *request) piecemeal() bool {
+	return req.st.Class == route.Call || req.st.Class == route.Execute
+}
+
 // repeatable tells whether a statement does no harm if it runs twice.
 func (req *request) repeatable() bool {
 	if req.command == wire.ComStmtPrepare {

@@ -341,7 +341,7 @@ func (s *session) nothingDone(req *request, d *route.Decision, out *outcome, mes
 	if s.route.Transaction.Open || req.st.Count > 1 || s.route.Transaction.ReadOnly {
 		return false
 	}
-	if s.policy.Endpoint == route.ReadOnly {
+	if s.policy.Endpoint == route.ReadOnly || req.piecemeal() {
 		return false
 	}
 	switch d.Target {

@@ -37,6 +37,7 @@ func TestStatements(t *testing.T) {
 			{"the last one that was prepared", (*site).lastPrepared},
 			{"types that were sent before", (*site).typesOnce},
 			{"another schema and mode", (*site).preparedIn},
+			{"refused as read-only in the middle", (*site).refusedMidway},
 		} {
 			t.Run(test.name, func(t *testing.T) { test.run(s, t) })
 		}
@@ -298,4 +299,17 @@ func (s *site) preparedIn(t *testing.T) {
 	has(t, r.run(execute(0, 0)), "n is 10")
 	has(t, r.run(query("BEGIN"), query("UPDATE t SET n = n"), execute(0, 0), query("COMMIT")), "n is 10")
 	has(t, r.run(query("SELECT CONCAT('n is ', n) FROM t WHERE id = 1")), "n is 99")
+}
+
+// refusedMidway: what a server refuses after a part of it was committed is not run again on the next
+// primary, or what is taken for it.
+func (s *site) refusedMidway(t *testing.T) {
+	const refuse = "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1290, MESSAGE_TEXT = 'running with the --read-only option'"
+	exec(t, s.primary, "CREATE TABLE f.once (id INT PRIMARY KEY, n INT)", "INSERT INTO f.once VALUES (1, 0)",
+		"CREATE PROCEDURE f.midway() BEGIN UPDATE once SET n = n + 1 WHERE id = 1; "+refuse+"; END")
+	r := s.raw(t, ordinary)
+	if got := r.run(query("CALL midway()"), prepare("CALL midway()"), execute(0, 0), queries("PREPARE p FROM 'CALL midway()'", "EXECUTE p")); strings.Count(got, "ERR1290") != 3 {
+		t.Errorf("want three errors 1290 in\n%s", got)
+	}
+	want(t, "times that it ran", value(t, s.primary, "SELECT n FROM f.once WHERE id = 1"), "3")
 }
