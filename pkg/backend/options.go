@@ -63,10 +63,10 @@ type Options struct {
 const (
 	always = wire.LongPassword | wire.LongFlag | wire.Protocol41 | wire.Transactions | wire.SecureConnection |
 		wire.PluginAuth | wire.PluginAuthLenEnc | wire.ConnectAttrs | wire.SessionTrack |
-		wire.DeprecateEOF | wire.QueryAttributes
+		wire.DeprecateEOF | wire.QueryAttributes | wire.MariaDBBulk
 	wanted = wire.FoundRows | wire.NoSchema | wire.ODBC | wire.LocalFiles | wire.IgnoreSpace | wire.Interactive |
 		wire.MultiStatements | wire.MultiResults | wire.PSMultiResults | wire.ExpiredPasswords | wire.MariaDBProgress |
-		wire.MariaDBBulk | wire.MariaDBMetadata | wire.MariaDBBulkResults
+		wire.MariaDBMetadata | wire.MariaDBBulkResults
 
 	// A server need not say that it knows these.
 	unsaid = wire.LongPassword | wire.FoundRows | wire.ConnectWithDB

@@ -164,6 +164,11 @@ func commandScripts(s *site) []script {
 		{name: "short commands", caps: ordinary, steps: []step{
 			do("INIT_DB", []byte{byte(wire.ComInitDB)}), do("EXECUTE", []byte{byte(wire.ComStmtExecute), 1}), ping,
 		}},
+		{name: "bulk execution", only: flavor.MariaDB, caps: ordinary&^wire.LongPassword | wire.MariaDBBulk, steps: bulkSteps(), has: []string{
+			"Records: 3", "ERR1062", "ERR1295", "ERR1243", `ROW "\x00\x00`, "Rows matched: 2",
+		}},
+		{name: "bulk execution without DEPRECATE_EOF", only: flavor.MariaDB, caps: ordinary&^(wire.LongPassword|wire.DeprecateEOF) | wire.MariaDBBulk, steps: bulkSteps()},
+		{name: "bulk execution that was not agreed on", caps: ordinary, steps: []step{prepare("INSERT INTO w (s) VALUES (?)"), bulk(0, nil, "a", "b"), ping}},
 		{name: "fields", caps: ordinary, has: []string{"ERR1146"}, steps: []step{
 			fieldList("t", ""), fieldList("t", "n%"), fieldList("t", "z"), fieldList("missing", ""), fieldList("", ""), ping,
 		}},
@@ -178,6 +183,24 @@ func commandScripts(s *site) []script {
 			execute(0, 0), ping,
 		}},
 	}...)
+}
+
+// bulkSteps execute statements for many rows at once.
+func bulkSteps() []step {
+	one := []byte{byte(wire.TypeVarString), 0}
+	two := append(one, one...)
+	return []step{
+		queries("TRUNCATE w", "ALTER TABLE w ADD UNIQUE (s)"), prepare("INSERT INTO w (s, b) VALUES (?, ?)"),
+		bulk(0, two, "a", "1", "b", nil, nil, ignored), bulk(0, nil, "c", standard), execute(0, 0, "d", "2"), bulk(0, nil, "e", "3", "f", "4"),
+		bulk(0, two, "g", "x", "a", "x", "h", "x"), query("SELECT id, s, b FROM w FOR UPDATE"), queries("SELECT LAST_INSERT_ID()", "SELECT ROW_COUNT()"),
+		prepare("UPDATE w SET b = ? WHERE s = ?"), bulk(1, two, "u", "a", "v", "b", "v", "none"), query("SHOW WARNINGS"),
+		prepare("DELETE FROM w WHERE s = ? RETURNING id, s"), bulk(2, one, "a", "none", "b"), ping,
+		prepare("INSERT INTO w (s) VALUES (?) RETURNING id"), bulk(3, one, "i", "j"), bulk(3, one, "k", "i"), ping,
+		prepare("SELECT ? + 1"), bulk(4, one, "1", "2"), prepare("INSERT INTO w (s) VALUES (DEFAULT)"), bulk(5, nil), bulk(5, []byte{}, "a"),
+		bulk(-1, one, "a"), bulk(0, one, "a"), bulk(0, two, "l"), do("short", []byte{byte(wire.ComStmtBulkExecute), 1, 0, 0}), ping,
+		query("BEGIN"), bulk(0, two, "m", nil, "n", nil), bulk(1, two, "o", "m"), query("ROLLBACK"), query("SELECT s FROM w FOR UPDATE"),
+		longData(0, 1, "long"), bulk(0, two, "p", "q"), bulk(0, two, "r", "s"), query("SELECT id, s, b FROM w FOR UPDATE"), resetConnection, query("ALTER TABLE w DROP INDEX s"),
+	}
 }
 
 // changeUser logs in anew on the same connection.
@@ -255,7 +278,6 @@ func (s *site) replicationCommands(t *testing.T) {
 		{byte(wire.ComTableDump), 1, 'f', 1, 't'},
 		{byte(wire.ComClone)},
 		{byte(wire.ComSubscribeStream)},
-		{byte(wire.ComStmtBulkExecute), 1, 0, 0, 0, 0, 0},
 	} {
 		r := mustDialRaw(t, s.address, rawOptions{user: s.cluster.Primary().User, password: s.cluster.Primary().Password, caps: ordinary})
 		got := r.transcript([]step{do("refused", payload), ping})

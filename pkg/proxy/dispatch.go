@@ -17,6 +17,8 @@ func (s *session) command(payload []byte) error {
 		return s.query(payload)
 	case wire.ComStmtExecute:
 		return s.executeStatement(payload)
+	case wire.ComStmtBulkExecute:
+		return s.bulkExecute(payload)
 	case wire.ComStmtPrepare:
 		return s.prepareStatement(payload)
 	case wire.ComStmtClose:
@@ -47,8 +49,6 @@ func (s *session) command(payload []byte) error {
 	case wire.ComBinlogDump, wire.ComBinlogDumpGTID, wire.ComTableDump, wire.ComRegisterReplica, wire.ComClone,
 		wire.ComSubscribeStream:
 		return s.fail(1047, "08S01", fmt.Sprintf("mysqlrw does not pass replication commands on (0x%02x): connect to a server itself", byte(c)))
-	case wire.ComStmtBulkExecute:
-		return s.fail(1047, "08S01", "mysqlrw does not offer COM_STMT_BULK_EXECUTE")
 	default:
 		return s.fail(1047, "08S01", "Unknown command")
 	}

@@ -58,7 +58,7 @@ func (s *session) exchange(l *link, req *request, d *route.Decision, epoch topol
 	if l.expired != nil && !s.renews(l, req, d, &out) {
 		return out
 	}
-	if req.command == wire.ComStmtExecute && l.prepared[req.stmt.text] == nil {
+	if req.executes() && l.prepared[req.stmt.text] == nil {
 		if err := s.prepareFirst(l, req, d, &out); err != nil {
 			return s.notReady(l, err)
 		}
@@ -71,13 +71,14 @@ func (s *session) exchange(l *link, req *request, d *route.Decision, epoch topol
 	if err != nil {
 		return s.notReady(l, err)
 	}
+	if d.Wait > 0 {
+		sure = false
+		s.addWait(l, d)
+	}
 	// What must not run in another state than the session's waits until the state is there. What may
 	// run twice goes with it.
-	if !sure && !req.repeatable() && !s.stepsFirst(l, req, d, &out) {
+	if !sure && !req.repeatable() && !s.stepsFirst(l, req, d, epoch, &out) {
 		return out
-	}
-	if d.Wait > 0 {
-		s.addWait(l, d)
 	}
 	if s.begin != "" && opensTransaction(req) {
 		s.addStep(l, stepBegin, wire.ComQuery, s.begin)
@@ -136,15 +137,18 @@ func (s *session) notReady(l *link, err error) (out outcome) {
 
 // stepsFirst sends what goes before the statement by itself. It returns false if out says how the
 // statement ended.
-func (s *session) stepsFirst(l *link, req *request, d *route.Decision, out *outcome) bool {
+func (s *session) stepsFirst(l *link, req *request, d *route.Decision, epoch topology.Epoch, out *outcome) bool {
 	if out.broken = l.conn.Write(s.packets); out.broken != nil {
 		return false
 	}
-	if out.broken = s.readSteps(l, req, d, 0, out); out.broken != nil {
+	if out.broken = s.readSteps(l, req, d, epoch, out); out.broken != nil {
 		return false
 	}
 	if out.failed {
 		*out = s.stepsFailed(req, d, *out)
+		return false
+	}
+	if out.late {
 		return false
 	}
 	s.packets, s.steps = s.packets[:0], s.steps[:0]
@@ -402,7 +406,7 @@ func (s *session) addStatement(l *link, req *request) error {
 	b := wire.Reserve(s.packets)
 	server, client := l.conn.Capabilities().Has(wire.QueryAttributes), s.client.Capabilities().Has(wire.QueryAttributes)
 	switch {
-	case req.command == wire.ComStmtExecute:
+	case req.executes():
 		s.appendLongData(l, req.stmt)
 		start = len(s.packets)
 		b = wire.Reserve(s.packets)

@@ -181,6 +181,7 @@ func (l *listener) offer(v flavor.Server) wire.Capability {
 	offer := offered
 	if v.Flavor == flavor.MariaDB {
 		offer &^= wire.LongPassword | wire.ZstdCompression
+		offer |= wire.MariaDBBulk
 		if v.Version.AtLeast(10, 5, 2) {
 			offer |= wire.MariaDBMetadata
 		}

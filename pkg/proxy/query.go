@@ -244,10 +244,15 @@ func refusal(d *route.Decision) (code uint16, state string) {
 	return 1105, "HY000"
 }
 
+// executes tells whether a prepared statement is run, once or for many rows.
+func (req *request) executes() bool {
+	return req.command == wire.ComStmtExecute || req.command == wire.ComStmtBulkExecute
+}
+
 // piecemeal tells whether a request may have committed a part of what it does when it fails: a
-// procedure does so by statement.
+// procedure does so by statement, a bulk execution by row.
 func (req *request) piecemeal() bool {
-	return req.st.Class == route.Call || req.st.Class == route.Execute
+	return req.command == wire.ComStmtBulkExecute || req.st.Class == route.Call || req.st.Class == route.Execute
 }
 
 // repeatable tells whether a statement does no harm if it runs twice.

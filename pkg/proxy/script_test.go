@@ -340,6 +340,40 @@ func (r *raw) execution(id uint32, flags byte, dst []byte, params ...any) []byte
 	return b
 }
 
+// fromColumn is a value that a row of a bulk execution takes from its column.
+type fromColumn byte
+
+const (
+	standard fromColumn = 2 // DEFAULT
+	ignored  fromColumn = 3 // as it is
+)
+
+// bulk runs a statement for many rows of as many values as it has parameters. Without types they are
+// those of the execution before.
+func bulk(i int, types []byte, values ...any) step {
+	return func(r *raw) {
+		r.begin(fmt.Sprint("BULK ", i, len(types), len(values)))
+		m := wire.BulkExecute{StatementID: r.id(i)}
+		if m.Remember(types); types != nil && len(types) == 0 {
+			m.Flags = 0x80
+		}
+		for _, v := range values {
+			switch v := v.(type) {
+			case nil:
+				m.Rows = append(m.Rows, 1)
+			case string:
+				m.Rows = wire.AppendLenEncString(append(m.Rows, 0), v)
+			case fromColumn:
+				m.Rows = append(m.Rows, byte(v))
+			default:
+				r.t.Fatalf("a parameter is a %T", v)
+			}
+		}
+		r.send(m.Append(nil))
+		r.results()
+	}
+}
+
 func fetch(i int, n uint32) step {
 	return func(r *raw) {
 		r.begin(fmt.Sprint("FETCH ", i, n))

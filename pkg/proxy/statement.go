@@ -179,28 +179,60 @@ func (s *session) executeStatement(payload []byte) error {
 	if st == nil {
 		return s.unknownStatement(payload, "mysqld_stmt_execute")
 	}
-	var m wire.Execute
-	if err := m.Decode(payload, st.params, s.client.Capabilities()); err != nil {
+	types, err := s.sentTypes(payload, st)
+	if err != nil {
 		return s.fail(1835, "HY000", "Malformed communication packet.")
 	}
-	if m.Parameters.NewTypes && !bytes.Equal(st.types, m.Parameters.Types) {
-		st.types = append(st.types[:0], m.Parameters.Types...)
+	if len(types) > 0 && !bytes.Equal(st.types, types) {
+		st.types = append(st.types[:0], types...)
 	}
 	if st.cursor >= 0 { // executing again closes it
 		s.closeCursor(st)
 	}
-	req := request{command: wire.ComStmtExecute, payload: payload, text: st.text.text, st: st.st, stmt: st}
-	err := s.run(&req)
+	req := request{command: wire.Command(payload[0]), payload: payload, text: st.text.text, st: st.st, stmt: st}
+	err = s.run(&req)
 	st.long, st.longSize = nil, 0
 	return err
 }
 
-// appendExecute appends the COM_STMT_EXECUTE for a connection that has the statement.
+// sentTypes returns the types of parameters that an execution brings, if it does.
+func (s *session) sentTypes(payload []byte, st *statement) ([]byte, error) {
+	if wire.Command(payload[0]) == wire.ComStmtBulkExecute {
+		var m wire.BulkExecute
+		err := m.Decode(payload, st.params)
+		return m.Types, err
+	}
+	var m wire.Execute
+	err := m.Decode(payload, st.params, s.client.Capabilities())
+	return m.Parameters.Types, err
+}
+
+// bulkExecute runs a COM_STMT_BULK_EXECUTE, if the client has agreed on it as a server wants.
+func (s *session) bulkExecute(payload []byte) error {
+	switch {
+	case s.client.Capabilities().Has(wire.MariaDBBulk):
+		return s.executeStatement(payload)
+	case s.first.Catalog().Server().Flavor == flavor.MariaDB:
+		return s.fail(1295, "HY000", "This command is not supported in the prepared statement protocol yet")
+	}
+	return s.fail(1047, "08S01", "Unknown command")
+}
+
+// appendExecute appends the execution for a connection that has the statement.
 func (s *session) appendExecute(b []byte, l *link, req *request) ([]byte, error) {
 	st := req.stmt
 	on := l.prepared[st.text]
 	l.uses++
 	on.used = l.uses
+	if req.command == wire.ComStmtBulkExecute {
+		var m wire.BulkExecute
+		if err := m.Decode(req.payload, st.params); err != nil {
+			return nil, err
+		}
+		m.StatementID = on.id
+		m.Remember(st.types)
+		return m.Append(b), nil
+	}
 	var m wire.Execute
 	if err := m.Decode(req.payload, st.params, s.client.Capabilities()); err != nil {
 		return nil, err

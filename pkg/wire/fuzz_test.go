@@ -164,6 +164,18 @@ func FuzzExecute(f *testing.F) {
 	})
 }
 
+func FuzzBulkExecute(f *testing.F) {
+	seeds(f, false, func(p []byte) bool { return p[0] == byte(wire.ComStmtBulkExecute) })
+	f.Fuzz(func(t *testing.T, p []byte, bits uint64) {
+		var m wire.BulkExecute
+		if err := m.Decode(p, int(bits>>56)); err != nil {
+			checkDecodeError(t, err, len(p))
+		} else if got := m.Append(nil); !bytes.Equal(got, p) {
+			t.Errorf("%x is written %x", p, got)
+		}
+	})
+}
+
 func FuzzTrackers(f *testing.F) {
 	for _, e := range loadFixture(f, "testdata/mysql-new.txt") {
 		payloads, _ := packets(f, e.of(true))

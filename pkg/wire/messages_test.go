@@ -114,6 +114,17 @@ func eachClientPacket(t *testing.T, e *exchange, same func(m any, p []byte)) {
 		if err != nil || err2 != nil || !bytes.Equal(got, p) {
 			t.Errorf("%s: written again: %x, want %x: %v %v", e.name, got, p, err, err2)
 		}
+	case wire.ComStmtBulkExecute:
+		var m wire.BulkExecute
+		err := m.Decode(p, 1)
+		if got := m.Append(nil); err != nil || !bytes.Equal(got, p) || len(m.Types) != 2 {
+			t.Errorf("%s: written again: %x, want %x: %v", e.name, got, p, err)
+		}
+		for n := range 9 { // the types are the last that must be there
+			if err := m.Decode(p[:n], 1); err == nil {
+				t.Errorf("%s: no error if it is cut at %d", e.name, n)
+			}
+		}
 	case wire.ComQuery:
 		var q wire.Query
 		err := q.Decode(p, e.caps)

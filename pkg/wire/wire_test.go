@@ -253,6 +253,28 @@ func TestExecuteStrips(t *testing.T) {
 	}
 }
 
+// TestBulkRemembers: a bulk execution without types gets those of an earlier one, with types its own.
+func TestBulkRemembers(t *testing.T) {
+	types, other := []byte{byte(wire.TypeVarString), 0, byte(wire.TypeLong), 0}, []byte{byte(wire.TypeTiny), 0, byte(wire.TypeBlob), 0}
+	for _, tt := range []struct{ name, flags, sent, want string }{
+		{"none sent", "\x00\x00", "", string(types)},
+		{"another flag is kept", "\x40\x00", "", string(types)},
+		{"sent", "\x80\x00", string(other), string(other)},
+	} {
+		var m wire.BulkExecute
+		if err := m.Decode([]byte("\xfa\x01\x00\x00\x00"+tt.flags+tt.sent+"\x01\x02"), 2); err != nil {
+			t.Fatal(err)
+		}
+		m.StatementID = 7
+		m.Remember(nil) // nothing is known yet
+		m.Remember(types)
+		want := "\xfa\x07\x00\x00\x00" + string([]byte{tt.flags[0] | 0x80}) + "\x00" + tt.want + "\x01\x02"
+		if got := m.Append(nil); string(got) != want {
+			t.Errorf("%s: %x, want %x", tt.name, got, want)
+		}
+	}
+}
+
 // TestAnswerGarbage: what no server sends is an error with its place, and nothing hangs.
 func TestAnswerGarbage(t *testing.T) {
 	for _, tt := range []struct {
