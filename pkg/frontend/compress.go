@@ -21,6 +21,7 @@ const (
 	frameHeader = 7
 	minDeflate  = 50       // shorter ones are sent as they are, as by the servers
 	maxFrame    = 63 << 10 // that is written: so that its compressed form fits a large buffer whatever it is
+	maxLong     = 1 << 20  // the same of a write that is longer: clients like few frames
 )
 
 // compressed is the state of a client with compression.
@@ -119,8 +120,12 @@ func (z *compressed) unpack(dst, data []byte) error {
 func (z *compressed) write(w io.Writer, b []byte) error {
 	l := z.pool.large()
 	defer z.pool.larges.Put(l)
+	limit := maxFrame
+	if len(b) > 2*maxFrame {
+		limit = maxLong
+	}
 	for len(b) > 0 {
-		part := b[:min(len(b), maxFrame)]
+		part := b[:min(len(b), limit)]
 		b = b[len(part):]
 		frame, size := l[:frameHeader], 0
 		if len(part) >= minDeflate {

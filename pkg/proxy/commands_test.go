@@ -47,6 +47,7 @@ func TestCommands(t *testing.T) {
 		t.Run("kill", s.processKill)
 		t.Run("trackers", s.trackers)
 		t.Run("old client", s.oldClient)
+		t.Run("few frames", s.fewFrames)
 	})
 }
 
@@ -312,5 +313,25 @@ func (s *site) oldClient(t *testing.T) {
 	}
 	if _, err := dialRaw(t, s.address, rawOptions{user: appUser, password: "wrong", caps: caps}); err == nil {
 		t.Error("a wrong password was taken")
+	}
+}
+
+// fewFrames: a long row does not come in many small frames, which MySQL's clients take minutes to put
+// together.
+func (s *site) fewFrames(t *testing.T) {
+	for _, caps := range []wire.Capability{ordinary | wire.Compress, ordinary | wire.ZstdCompression} {
+		r := mustDialRaw(t, s.address, rawOptions{user: appUser, password: appPassword, caps: caps})
+		f, ok := r.c.(*framed)
+		if !ok { // MariaDB has no zstd
+			continue
+		}
+		const size = 6 << 20
+		if got := r.transcript([]step{query(fmt.Sprintf("SELECT REPEAT('x', %d)", size)), ping}); !strings.Contains(got, fmt.Sprint(size+4, " bytes")) {
+			t.Fatalf("no row of %d bytes: %s", size, got)
+		}
+		if f.frames > 12 {
+			t.Errorf("%d frames for %d MB", f.frames, size>>20)
+		}
+		r.run(query("SELECT 1"), ping)
 	}
 }

@@ -263,9 +263,10 @@ func (r *raw) closed() {
 // framed is the compressed protocol.
 type framed struct {
 	net.Conn
-	from  *bufio.Reader
-	zlib  bool
-	plain bytes.Buffer
+	from   *bufio.Reader
+	zlib   bool
+	plain  bytes.Buffer
+	frames int // that came
 }
 
 func (f *framed) Write(b []byte) (int, error) {
@@ -304,6 +305,7 @@ func (f *framed) Read(b []byte) (int, error) {
 		if _, err := io.ReadFull(f.from, head[:]); err != nil {
 			return 0, err
 		}
+		f.frames++
 		n, _ := wire.Header(head[:])
 		data := make([]byte, n)
 		if _, err := io.ReadFull(f.from, data); err != nil {

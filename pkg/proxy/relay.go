@@ -18,6 +18,10 @@ import (
 // flushAt is how much of an answer is collected before it is written, when more is there already.
 const flushAt = 32 << 10
 
+// gatherAt is how much of one long message is collected for a client with compression. MySQL's clients
+// copy all that they have of a message for each further frame: 50 MB in frames of flushAt take minutes.
+const gatherAt = 1 << 20
+
 // relay passes the answer of the server to the client, and learns from it.
 func (s *session) relay(l *link, req *request, d *route.Decision, epoch topology.Epoch, out *outcome) {
 	s.out = s.out[:0]
@@ -46,7 +50,7 @@ func (s *session) relay(l *link, req *request, d *route.Decision, epoch topology
 		}
 		switch step {
 		case wire.StepMore:
-			if !s.more(l, a.Need(), out) {
+			if !s.more(l, a, out) {
 				return
 			}
 			continue
@@ -77,7 +81,7 @@ func (s *session) relay(l *link, req *request, d *route.Decision, epoch topology
 			return
 		}
 		l.conn.Advance(n)
-		if len(s.out) >= flushAt && !a.Done() && !s.flush(out) {
+		if len(s.out) >= flushAt && !a.Done() && !s.gathers(a) && !s.flush(out) {
 			return
 		}
 	}
@@ -85,12 +89,17 @@ func (s *session) relay(l *link, req *request, d *route.Decision, epoch topology
 	s.flush(out)
 }
 
+// gathers tells whether what there is of a message waits for more of it.
+func (s *session) gathers(a *wire.Answer) bool {
+	return len(s.out) < gatherAt && !a.Between() && s.client.Capabilities()&(wire.Compress|wire.ZstdCompression) != 0
+}
+
 // more gets more of the answer. What there is goes to the client first: the rest may take long.
-func (s *session) more(l *link, need int, out *outcome) bool {
-	if len(s.out) > 0 && !s.flush(out) {
+func (s *session) more(l *link, a *wire.Answer, out *outcome) bool {
+	if len(s.out) > 0 && !s.gathers(a) && !s.flush(out) {
 		return false
 	}
-	if _, err := l.conn.Fill(need); err != nil {
+	if _, err := l.conn.Fill(a.Need()); err != nil {
 		out.broken = err
 		return false
 	}
