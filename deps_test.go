@@ -27,7 +27,7 @@ var rows = [][]string{
 	{"waitpos"},
 	{"lag"},
 	{"pkg/topology", "pkg/config"},
-	{"pkg/proxy"},
+	{"pkg/proxy", "pkg/verify"},
 	{"pkg/sandbox"},
 	{"pkg/sandbox/sandboxtest"},
 	{"pkg/proxy/clients"},

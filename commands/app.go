@@ -26,6 +26,7 @@ func newApp(env *environment) *cli.App {
 			routeCommand(env),
 			serveCommand(env),
 			checkConfigCommand(env),
+			verifyCommand(env),
 			heartbeatCommand(env),
 			sandboxCommand(env),
 			demoCommand(env),

@@ -297,12 +297,14 @@ var varying = []struct {
 }{
 	{regexp.MustCompile(`\btime=[0-9T:.-]+Z`), "time=TIME"},
 	{regexp.MustCompile(`(c80aa9429562):[0-9]+(-[0-9]+)?`), "$1:N"},
-	{regexp.MustCompile(`\b[0-9]+\.[0-9]{3}s`), "Ns"},
+	{regexp.MustCompile(`\b[0-9]+\.([0-9]{3}){1,2}s`), "Ns"},
 	{regexp.MustCompile(`127\.0\.0\.1:[0-9]+`), "ADDRESS"},
 	{regexp.MustCompile(`(: |\} )[0-9.e-]+\b`), "${1}N"},
 	{regexp.MustCompile(`\b[0-9]+\.[0-9]+\.[0-9]+\b`), "VERSION"},
 	{regexp.MustCompile(`\(devel\)|v[0-9]\S*( \([0-9a-f]+\))?,`), "RELEASE"},
 	{regexp.MustCompile(`go1\S+`), "GO"},
+	{regexp.MustCompile(`\b[1-9][0-9]* (of|reads|stale)\b`), "N $1"},
+	{regexp.MustCompile(`\b(of|session|register|writes|reads) [0-9]+\b`), "$1 N"},
 	{regexp.MustCompile(`[ \t]+`), " "},
 }
 

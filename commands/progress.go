@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/mysqlrw/mysqlrw/pkg/verify"
 	"github.com/mysqlrw/mysqlrw/waitpos"
 )
 
@@ -49,6 +50,20 @@ func (p *progress) update(i int, name string, left waitpos.Progress) {
 	}
 	p.drawn = true
 	fmt.Fprintf(p.env.stderr, "\r\x1b[K%s", slowest)
+}
+
+// verify shows how far a run of verify is.
+func (p *progress) verify(at verify.Progress) {
+	if !p.shown {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.drawn = true
+	fmt.Fprintf(p.env.stderr, "\r\x1b[K%d reads, %.0fs", at.Reads, at.Elapsed.Seconds())
+	if at.Duration > 0 {
+		fmt.Fprintf(p.env.stderr, " of %s", shortDuration(at.Duration))
+	}
 }
 
 // String is "127.0.0.1:3307 [#####.....] 50 of 100 transactions left, 1.5s".

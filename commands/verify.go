@@ -1,0 +1,283 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/mysqlrw/mysqlrw/pkg/status"
+	"github.com/mysqlrw/mysqlrw/pkg/target"
+	"github.com/mysqlrw/mysqlrw/pkg/verify"
+)
+
+func verifyCommand(env *environment) *cli.Command {
+	return &cli.Command{
+		Name:      "verify",
+		Usage:     "does what is behind an address keep what a consistency level promises",
+		ArgsUsage: "TARGET",
+		Description: `Clients write numbers and read them, and every read is compared with what it had to see:
+the session's own writes, nothing older than the session has read, nothing of which something
+later was seen, everything that anybody had written. TARGET is a proxy or a server, of this
+project or not; it sees statements of a usual client. The table that it takes is made, and
+dropped at the end.
+
+--consistency L is asked of every session if TARGET is mysqlrw, and judged in any case:
+eventual promises nothing, weak monotonic reads, session own writes and order besides, global,
+scc and strong linearizable reads. Without it is told what was kept.
+
+A run without violations may have had nothing to find. With --negative-control it is repeated
+at level eventual, or on the server of --control, and must find what the level excludes.
+
+Exit codes: 0 kept, or nothing was promised; 1 not kept, or the control found nothing; 3 it
+cannot be told; 130 interrupted, with the result so far.`,
+		UsageText: example("verify"),
+		Flags: append(append([]cli.Flag{
+			&cli.StringFlag{Name: "write", Usage: "who takes the writes, if not TARGET"},
+			enumFlag("consistency", "", "what is promised", "eventual", "weak", "session", "global", "scc", "strong"),
+			&cli.BoolFlag{Name: "negative-control", Usage: "repeat it where violations must be found"},
+			&cli.StringFlag{Name: "control", Usage: "server to repeat it on; it implies --negative-control"},
+			enumFlag("workload", "registers", "what clients do (see docs/consistency.md)", verify.Workloads()...),
+			&cli.IntFlag{Name: "clients", Value: 16, Usage: "sessions at the same time"},
+			&cli.IntFlag{Name: "registers", Value: 16, Usage: "rows of the workload registers"},
+			&cli.Float64Flag{Name: "write-ratio", Value: 0.1, Usage: "share of writes in the workload registers"},
+			durationFlag("duration", 10*time.Second, "how long; without an end if only --reads is given"),
+			&cli.Int64Flag{Name: "reads", Usage: "end after so many reads"},
+			durationFlag("timeout", 10*time.Second, "limit for one statement"),
+			&cli.StringFlag{Name: "schema", Value: "mysqlrw_verify", Usage: "where the table is made; it is dropped unless it was there"},
+			&cli.StringSliceFlag{Name: "init", Usage: "statement at the beginning of every session, such as another proxy's setting"},
+			&cli.Uint64Flag{Name: "seed", Usage: "of what the clients choose"},
+			&cli.IntFlag{Name: "show", Value: 3, Usage: "violations of each kind that are shown"},
+		}, outputFlags(false)...), connectionFlags()...),
+		Action: action(func(c *cli.Context) error { return runVerify(c.Context, env, c) }),
+	}
+}
+
+// verifying is one invocation of the command.
+type verifying struct {
+	env      *environment
+	c        *cli.Context
+	print    *printer
+	progress *progress
+	level    string // "" if none is promised
+	promise  verify.Promise
+
+	read, write server
+}
+
+// control is how the negative control's column is called.
+const control = "control"
+
+func runVerify(ctx context.Context, env *environment, c *cli.Context) error {
+	v := &verifying{env: env, c: c, print: newPrinter(env, c), progress: newProgress(env, c, 0), level: enum(c, "consistency")}
+	v.promise, _ = verify.PromiseOf(v.level)
+	if c.NArg() > 1 {
+		return usagef("takes one TARGET; who takes the writes is named by --write")
+	}
+	o, err := v.options()
+	if err != nil {
+		return err
+	}
+	k, err := newConnector(env, c)
+	if err != nil {
+		return err
+	}
+	servers, err := k.openAll(append([]string{c.Args().First()}, given(c, "write", "control")...))
+	if err != nil {
+		return err
+	}
+	defer closeAll(servers)
+	for _, s := range servers {
+		s.db.SetMaxOpenConns(0)
+	}
+	v.read, v.write = servers[0], servers[0]
+	if c.String("write") != "" {
+		v.write = servers[1]
+	}
+	on, err := v.controlServer(servers)
+	if err != nil {
+		return err
+	}
+	results, err := v.both(ctx, o, on)
+	if err != nil {
+		return err
+	}
+	if err := v.show(results); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return v.judge(results)
+}
+
+// given returns the flags' values that are not empty.
+func given(c *cli.Context, flags ...string) []string {
+	var values []string
+	for _, f := range flags {
+		if text := c.String(f); text != "" {
+			values = append(values, text)
+		}
+	}
+	return values
+}
+
+// options are those of the run that is judged, but for the servers.
+func (v *verifying) options() (verify.Options, error) {
+	c := v.c
+	o := verify.Options{
+		Clients: c.Int("clients"), Registers: c.Int("registers"), WriteRatio: c.Float64("write-ratio"),
+		Reads: c.Int64("reads"), Schema: c.String("schema"), Statements: c.StringSlice("init"),
+		Seed: c.Uint64("seed"), Show: c.Int("show"), Now: v.env.now, Progress: v.progress.verify,
+	}
+	for i, name := range verify.Workloads() {
+		if name == enum(c, "workload") {
+			o.Workload = verify.Workload(i)
+		}
+	}
+	var set bool
+	if o.Duration, set = duration(c, "duration"); !set && o.Reads > 0 {
+		o.Duration = 0
+	}
+	o.Timeout, _ = duration(c, "timeout")
+	switch {
+	case o.Timeout <= 0:
+		return o, usagef("--timeout must be more than 0")
+	case o.Duration <= 0 && o.Reads <= 0:
+		return o, usagef("neither --duration nor --reads ends it")
+	case o.Clients < 1 || o.Registers < 1 || o.Show < 1 || o.Reads < 0:
+		return o, usagef("--clients, --registers, --show and --reads must be more than 0")
+	case o.WriteRatio <= 0 || o.WriteRatio > 1:
+		return o, usagef("--write-ratio must be more than 0 and not more than 1")
+	}
+	return o, nil
+}
+
+// controlServer returns the server of the negative control, nil without one.
+func (v *verifying) controlServer(servers []server) (*server, error) {
+	switch {
+	case v.c.String(control) != "":
+		return &servers[len(servers)-1], nil
+	case v.c.Bool("negative-control"):
+		return &v.read, nil
+	}
+	return nil, nil
+}
+
+// verified is one run and what it ran at.
+type verified struct {
+	name, level string
+	result      *verify.Result
+}
+
+// both makes the run, and its control if there is to be one.
+func (v *verifying) both(ctx context.Context, o verify.Options, on *server) ([]verified, error) {
+	first, err := v.run(ctx, o, v.read, v.level)
+	if err != nil {
+		return nil, err
+	}
+	first.name = firstOf(v.level, "found")
+	results := []verified{first}
+	if on == nil || ctx.Err() != nil {
+		return results, nil
+	}
+	second, err := v.run(ctx, o, *on, "eventual")
+	if err != nil {
+		return nil, err
+	}
+	second.name = control
+	return append(results, second), nil
+}
+
+// run makes one run on a server, at a level if it is mysqlrw.
+func (v *verifying) run(ctx context.Context, o verify.Options, on server, level string) (verified, error) {
+	out := verified{}
+	if level != "" {
+		asking, cancel := within(ctx, o.Timeout)
+		knows, err := verify.KnowsLevel(asking, on.db, level)
+		cancel()
+		if err != nil {
+			return out, explained(ctx, on, err)
+		}
+		if knows {
+			out.level = level
+			o.Statements = append([]string{verify.LevelStatement(level)}, o.Statements...)
+		} else if on.db == v.read.db && v.level != level {
+			return out, usagef("%s has no level eventual for the control: name a server with --control", on.name)
+		}
+	}
+	o.Read, o.Write = on.db, v.write.db
+	result, err := verify.Run(ctx, o)
+	v.progress.clear()
+	out.result = result
+	if result == nil {
+		return out, v.explained(ctx, on, err)
+	}
+	if err != nil { // the table is still there
+		fmt.Fprintf(v.env.stderr, "mysqlrw verify: %s\n", err)
+	}
+	return out, nil
+}
+
+// explained says what is wrong, and for lack of a privilege what mends it.
+func (v *verifying) explained(ctx context.Context, on server, err error) error {
+	s := v.write
+	if errors.Is(err, verify.ErrNotReadable) {
+		s = on
+	}
+	if errors.Is(err, verify.ErrReadOnly) {
+		err = fmt.Errorf("%w: name it with --write", err)
+	}
+	if target.Explain(err).Kind == target.NoPrivilege {
+		if account, unknown := status.Account(ctx, s.db); unknown == nil {
+			err = fmt.Errorf("%s; as an administrator: GRANT CREATE, DROP, SELECT, INSERT, UPDATE ON `%s`.* TO %s",
+				target.Explain(err), v.c.String("schema"), account)
+		}
+	}
+	return explained(ctx, s, err)
+}
+
+// judge turns the results into an exit code, and says why.
+func (v *verifying) judge(results []verified) error {
+	r := results[0].result
+	var reasons []string
+	if v.level != "" && !r.Keeps(v.promise) {
+		reasons = append(reasons, fmt.Sprintf("%s is not kept: %s", v.level, broken(r)))
+	}
+	if len(results) > 1 && !results[1].result.Breaks(v.promise) {
+		reasons = append(reasons, "the control found nothing either: this run has proved nothing")
+	}
+	for _, text := range reasons {
+		fmt.Fprintf(v.env.stderr, "mysqlrw verify: %s: %s\n", v.read.name, text)
+	}
+	switch {
+	case len(reasons) > 0:
+		return answer(exitNo)
+	case !r.Tested(v.promise):
+		return cannotTell(&serverError{v.read.name, errors.New("too little was read or written to tell")})
+	}
+	return nil
+}
+
+// broken names what was found.
+func broken(r *verify.Result) string {
+	var out []string
+	add := func(n int64, text string) {
+		if n > 0 {
+			out = append(out, fmt.Sprintf("%d %s", n, text))
+		}
+	}
+	add(r.OwnWrites.Found, "reads without the session's own write")
+	add(r.MonotonicReads.Found, "reads that went back")
+	add(r.WriteOrder.Found, "reads out of order")
+	add(r.CrossSession.Found, "stale reads")
+	add(r.Inversions, "reads older than another session's")
+	add(r.Invented, "reads of what nobody wrote")
+	if len(out) == 0 {
+		return "the history is not linearizable"
+	}
+	return strings.Join(out, ", ")
+}
