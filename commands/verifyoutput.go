@@ -27,6 +27,7 @@ type verifyRow struct {
 	Invented     int64            `json:"invented"`
 	Linearizable *bool            `json:"linearizable"`
 	Checked      int64            `json:"linearizable_checked"`
+	GivenUp      int64            `json:"linearizable_given_up"`
 	ByServer     map[string]int64 `json:"reads_by_server"`
 	Staleness    spreadRow        `json:"staleness_ms"`
 	Read         spreadRow        `json:"read_ms"`
@@ -80,7 +81,7 @@ func newVerifyRow(v verified) verifyRow {
 		Reads: r.Reads, Writes: r.Writes,
 		OwnReads: r.OwnWrites.Of, Stale: r.OwnWrites.Found, Back: r.MonotonicReads.Found, Order: r.WriteOrder.Found,
 		CrossReads: r.CrossSession.Of, Cross: r.CrossSession.Found, Inversions: r.Inversions, Invented: r.Invented,
-		Checked: r.Checked, ByServer: r.ByServer, Staleness: newSpreadRow(r.Staleness), Read: newSpreadRow(r.ReadTime),
+		Checked: r.Checked, GivenUp: r.GivenUp, ByServer: r.ByServer, Staleness: newSpreadRow(r.Staleness), Read: newSpreadRow(r.ReadTime),
 		First: newSpreadRow(r.FirstReadTime), Write: newSpreadRow(r.WriteTime), Absent: r.Absent, Errors: r.Errors,
 		Clients: r.Clients, Sessions: r.Sessions, Registers: r.Registers, Seconds: r.Elapsed.Seconds(),
 		Violations: []violationRow{},

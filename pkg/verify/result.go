@@ -14,10 +14,10 @@ type Result struct {
 	MonotonicReads      Count
 	WriteOrder          Count
 	CrossSession        Count
-	Inversions          int64 // reads older than what another session had read
-	Invented            int64 // reads of what nobody has written
-	Linearizable        Answer
-	Checked             int64 // operations that the checker of linearizability has found in order; 0 if it was not needed
+	Inversions          int64  // reads older than what another session had read
+	Invented            int64  // reads of what nobody has written
+	Linearizable        Answer // Unknown if the checker has confirmed nothing
+	Checked, GivenUp    int64  // operations of windows that the checker has found in order, and that took it too long
 	ByServer            map[string]int64
 	Staleness           Spread // of all reads; 0 for a fresh one
 	ReadTime, WriteTime Spread

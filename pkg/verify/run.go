@@ -16,8 +16,6 @@ const (
 	keptWrites = 1 << 20
 	// checkLimit bounds the checker of linearizability.
 	checkLimit = 20 * time.Second
-	// cleanUpLimit bounds the removal of the table.
-	cleanUpLimit = 10 * time.Second
 	// grace is how long a statement may still take once the run is interrupted.
 	grace = time.Second
 	// reportEvery is how often Progress is called.
@@ -42,8 +40,8 @@ type run struct {
 }
 
 // Run makes the table, lets the clients work, and removes it. If the context
-// ends, so do the clients, and the result tells of what was done until then. An
-// error means that there is nothing to tell.
+// ends, so do the clients, and the result tells of what was done until then. With
+// an error there is no result, unless it is about the removal of the table.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	o, err := o.check()
 	if err != nil {
@@ -60,16 +58,18 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		one.window.sample = &r.sample
 		r.registers = append(r.registers, one)
 	}
-	if err := r.table.make(ctx); err != nil {
+	if err := r.apart(ctx, r.table.make); err != nil {
 		return nil, err
 	}
 	result, err := r.work(ctx, roles)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpLimit)
+	return result, errors.Join(err, r.apart(ctx, r.table.drop))
+}
+
+// apart does what must not be left half done when the run is interrupted.
+func (r *run) apart(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.options.Timeout)
 	defer cancel()
-	if gone := r.table.drop(ctx); gone != nil {
-		err = errors.Join(err, gone)
-	}
-	return result, err
+	return do(ctx)
 }
 
 // work runs the clients between the making and the removal of the table.
@@ -172,7 +172,8 @@ func (r *run) result(clients []*client) *Result {
 	case res.worst() < Global:
 		res.Linearizable = No
 	case all.reads > 0:
-		res.Linearizable, res.Checked = r.sample.check(checkLimit)
+		c := r.sample.check(checkLimit)
+		res.Linearizable, res.Checked, res.GivenUp = c.answer, c.inOrder, c.givenUp
 	}
 	return res
 }

@@ -1,11 +1,6 @@
 package verify
 
-import (
-	"errors"
-	"fmt"
-
-	"github.com/go-sql-driver/mysql"
-)
+import "github.com/mysqlrw/mysqlrw/pkg/target"
 
 // tally counts what one client has met. It is merged at the end.
 type tally struct {
@@ -98,13 +93,9 @@ func (t *tally) merge(other *tally) {
 // errorCounts counts errors by what was done and the error's text.
 type errorCounts map[string]int64
 
-// add counts errors of a server by their number: texts have names in them.
+// add counts an error by what it means: texts have ports in them.
 func (e *errorCounts) add(what string, err error) {
-	text := fmt.Sprintf("%s: %v", what, err)
-	var server *mysql.MySQLError
-	if errors.As(err, &server) {
-		text = fmt.Sprintf("%s: %s (%d)", what, server.Message, server.Number)
-	}
+	text := what + ": " + target.Explain(err).String()
 	const kinds, other = 50, "other"
 	if _, known := (*e)[text]; !known && len(*e) >= kinds {
 		text = what + ": " + other
