@@ -223,6 +223,12 @@ func (s *stage) ownAnswer(text string) []byte {
 		return result{columns: 3, rows: [][]string{{"utf8mb4_general_ci", "utf8mb4", "45"}, {"binary", "binary", "63"}}}.bytes(s.caps, 1)
 	case strings.HasPrefix(text, "SELECT @@global.character_set_client"):
 		return result{columns: 3, rows: [][]string{{"utf8mb4", "utf8mb4", "utf8mb4_general_ci"}}}.bytes(s.caps, 1)
+	case strings.HasPrefix(text, "SELECT HEX(CONVERT(@@session.autocommit"): // the session has what is global
+		var row []string
+		for _, v := range []string{"1", "utf8mb4", "utf8mb4", "utf8mb4_general_ci", ""} {
+			row = append(row, fmt.Sprintf("%X", v), fmt.Sprintf("%X", v))
+		}
+		return result{columns: len(row), rows: [][]string{row}}.bytes(s.caps, 1)
 	case strings.HasPrefix(text, "SHOW GLOBAL VARIABLES"):
 		return result{columns: 2, rows: [][]string{{"autocommit", "ON"}, {"sql_mode", ""}, {"tx_isolation", "REPEATABLE-READ"}}}.bytes(s.caps, 1)
 	case strings.HasPrefix(text, "SHOW CREATE USER"):
