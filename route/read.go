@@ -234,8 +234,14 @@ func (c *choice) waitForPrimary(q Query) {
 	}
 	if d.Wait, d.Fallback = c.budget(q), Refuse; d.Wait <= 0 {
 		c.refuse(sayTimeout)
+	} else if !c.policy.ErrorOnTimeout {
+		d.Wait = max(d.Wait, untilCommitted)
 	}
 }
+
+// untilCommitted is how long the primary is waited for at least, where a timeout must not be an error:
+// what a replica has is being committed there at this moment.
+const untilCommitted = time.Second
 
 // anyBehind says whether a replica could be read if only it had the position.
 func (c *choice) anyBehind() bool {

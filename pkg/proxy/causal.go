@@ -16,10 +16,12 @@ const sayTimeout = "wait replication complete timeout, please retry"
 // informed makes a decision again that needs the primary's position. An error is of a session that is
 // over; a position that cannot be had is a decision for nobody.
 func (s *session) informed(req *request, d route.Decision) route.Decision {
+	since := req.arrived
 	if d.Level != route.Global && d.Level != route.SCC {
 		s.p.counts.moved.Add(1)
+		since = s.answered // it is about what the session has seen until then
 	}
-	current, err := s.cluster.current(s.ctx, s.p, req.arrived)
+	current, err := s.cluster.current(s.ctx, s.p, since)
 	if err != nil {
 		d.Fetch = false
 		d.Target, d.Server, d.Error = route.ToPrimary, -1, "the primary's position cannot be had: "+plain(err)

@@ -381,6 +381,7 @@ func (s *session) after(l *link, req *request, d *route.Decision, out *outcome) 
 		out.stateChanged = false // servers prepare anew for themselves, and call that a change
 	}
 	text := req.lasting(s, d)
+	s.answered = s.p.now()
 	s.route.Apply(&req.st, text, d, &s.snap, route.Outcome{
 		Failed: out.failed, StatusKnown: out.statusKnown && !out.failed,
 		InTransaction: out.status.Has(wire.InTransaction), AutocommitOff: !out.status.Has(wire.Autocommit),

@@ -66,6 +66,7 @@ type session struct {
 	shown       lastRoute
 	hasty       route.Policy // policyFor's
 	value       []byte       // a buffer for the answer to a wait
+	answered    time.Time    // when the last statement had its answer
 	lossesKnown int          // how many of the cluster's losses are out of the token
 	changed     bool         // the open transaction has changed something for certain
 
