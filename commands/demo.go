@@ -20,8 +20,10 @@ func demoCommand(env *environment) *cli.Command {
 		Name:  "demo",
 		Usage: "see it work: a real cluster, a replica that lags, and the commands that tell",
 		Description: `Starts a primary and two replicas on 127.0.0.1, lets one replica fall behind and stop, and
-runs lag, wait-gtid and status on it. It ends by itself and leaves nothing running; --stay
-keeps the cluster until Ctrl-C, with command lines to try.
+runs lag, wait-gtid and status on it. Then a proxy goes in front of it, one replica a second
+behind, and the same clients read and write at each consistency level: how many reads were
+stale, where they ran and how long they took. It ends by itself and leaves nothing running;
+--stay keeps cluster and proxy until Ctrl-C, with command lines to try.
 
 Without --flavor it takes MySQL, or MariaDB if MySQL cannot be had.`,
 		UsageText: example("demo"),
@@ -39,6 +41,7 @@ type demo struct {
 	ctx     context.Context // of the whole showing: its steps share it
 	cluster *sandbox.Cluster
 	cnf     string
+	proxy   *demoProxy // once there is one
 }
 
 func runDemo(ctx context.Context, env *environment, c *cli.Context) error {
@@ -57,6 +60,7 @@ func runDemo(ctx context.Context, env *environment, c *cli.Context) error {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
+	d.proxy.end()
 	return errors.Join(err, cluster.Close())
 }
 
@@ -130,6 +134,7 @@ func (d *demo) show() error {
 		func() error { return replica2.StartApplier(d.ctx, d.cluster.Flavor, "") },
 		func() error { return d.mysqlrw(exitYes, "wait-gtid", "--source", p, "--timeout", "10s", r2) },
 		func() error { return d.mysqlrw(exitYes, "status", "--source", p, r1, r2) },
+		func() error { return d.levels() },
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -173,7 +178,8 @@ func (d *demo) sql(s *sandbox.Server, statements ...string) error {
 
 // stay keeps the cluster until the showing is interrupted.
 func (d *demo) stay() {
-	fmt.Fprintf(d.env.stdout, "\n# The cluster stays until Ctrl-C. Try:\n")
+	fmt.Fprintf(d.env.stdout, "\n# Cluster and proxy stay until Ctrl-C. Try:\n")
+	fmt.Fprintf(d.env.stdout, "mysql --defaults-file=%s   # the proxy; in it: SHOW MYSQLRW SERVERS; SHOW MYSQLRW ROUTE;\n", d.proxy.cnf)
 	for _, s := range d.cluster.Servers {
 		fmt.Fprintf(d.env.stdout, "mysql --defaults-file=%s   # %s\n", filepath.Join(d.cluster.Dir, s.Name+".cnf"), s.Name)
 	}

@@ -26,6 +26,16 @@ type SourceChange struct {
 	Heartbeat time.Duration // how often an idle source says that it lives; 0 leaves the server's own
 }
 
+// DelayApplier returns the statement that has a channel's applier, which must be
+// stopped, hold each transaction back for a time of whole seconds.
+func DelayApplier(f Flavor, channel string, d time.Duration) string {
+	seconds := strconv.Itoa(int(d / time.Second))
+	if f == MariaDB {
+		return "CHANGE MASTER" + connection(channel) + " TO MASTER_DELAY = " + seconds
+	}
+	return "CHANGE REPLICATION SOURCE TO SOURCE_DELAY = " + seconds + forChannel(channel)
+}
+
 // ChangeSource returns the statement that points a replica's channel at its
 // source. The text holds the password: it must not be logged.
 //

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"strconv"
 	"sync/atomic"
 
 	"github.com/mysqlrw/mysqlrw/route"
@@ -37,10 +36,18 @@ func (c *counts) read(d *route.Decision, role route.Role) {
 	}
 }
 
-// rows lists the counters with their names.
-func (c *counts) rows() [][]string {
-	var rows [][]string
-	add := func(name string, n uint64) { rows = append(rows, []string{name, strconv.FormatUint(n, 10)}) }
+// Counter is something that is counted since the start.
+type Counter struct {
+	Name  string // as SHOW MYSQLRW STATUS has it
+	Value uint64
+}
+
+// Counters returns what SHOW MYSQLRW STATUS shows. Reasons that never came up are left out.
+func (p *Proxy) Counters() []Counter { return p.counts.list() }
+
+func (c *counts) list() []Counter {
+	var all []Counter
+	add := func(name string, n uint64) { all = append(all, Counter{name, n}) }
 	for _, l := range levels {
 		for _, role := range []route.Role{route.Replica, route.Primary} {
 			add("reads-"+l.String()+"-"+role.String(), c.reads[l][role].Load())
@@ -59,5 +66,5 @@ func (c *counts) rows() [][]string {
 	add("position-queries", c.fetched.Load())
 	add("sessions-moved", c.moved.Load())
 	add("lost-writes", c.lostWrites.Load())
-	return rows
+	return all
 }

@@ -8,7 +8,7 @@ import (
 
 // WaitOnline returns when so many servers are online.
 func (p *Proxy) WaitOnline(ctx context.Context, n int) error {
-	return p.cluster.Load().monitor.Wait(ctx, func(s *route.Snapshot) bool {
+	return p.Wait(ctx, func(s *route.Snapshot) bool {
 		online := 0
 		for i := range s.Servers {
 			if s.Servers[i].State == route.Online {

@@ -141,9 +141,15 @@ func (p *Proxy) Run() {
 
 // Ready returns when there is a primary, or ctx ends. A reload in between changes nothing about that.
 func (p *Proxy) Ready(ctx context.Context) error {
+	return p.Wait(ctx, func(s *route.Snapshot) bool { return s.Primary() >= 0 })
+}
+
+// Wait returns nil as soon as what the servers were found to be satisfies ok, which is called after each
+// check, and the cause if ctx ends before. After a reload it goes by the new servers.
+func (p *Proxy) Wait(ctx context.Context, ok func(*route.Snapshot) bool) error {
 	for {
 		c := p.cluster.Load()
-		err := c.monitor.Wait(ctx, func(s *route.Snapshot) bool { return s.Primary() >= 0 || p.cluster.Load() != c })
+		err := c.monitor.Wait(ctx, func(s *route.Snapshot) bool { return ok(s) || p.cluster.Load() != c })
 		if err != nil || p.cluster.Load() == c {
 			return err
 		}

@@ -40,7 +40,11 @@ func (s *session) showOwn(req *request, text string) error {
 	case "token":
 		return s.showToken(req)
 	case "status":
-		return s.result([]resultColumn{{name: "name"}, {name: "value"}}, s.p.counts.rows())
+		var rows [][]string
+		for _, c := range s.p.Counters() {
+			rows = append(rows, []string{c.Name, strconv.FormatUint(c.Value, 10)})
+		}
+		return s.result([]resultColumn{{name: "name"}, {name: "value"}}, rows)
 	}
 	return s.fail(1064, "42000", "mysqlrw: SHOW MYSQLRW knows ROUTE, SESSION, SERVERS, TOKEN and STATUS")
 }
