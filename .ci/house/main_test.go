@@ -62,13 +62,13 @@ func TestCheck(t *testing.T) {
 			broken: []string{"lag/lag.go:4: an init function runs in every program that imports the package"},
 		},
 		{
-			name: "go statements of a group", path: "lag/lag.go", text: strings.ReplaceAll(goStatements(16), "go f()", "g.Go(f)"),
-			broken: []string{"16 go statements, want at most 15: lag/lag.go:3" + strings.Repeat(" lag/lag.go:3", 15)},
+			name: "go statements of a group", path: "lag/lag.go", text: strings.ReplaceAll(goStatements(17), "go f()", "g.Go(f)"),
+			broken: []string{"17 go statements, want at most 16: lag/lag.go:3" + strings.Repeat(" lag/lag.go:3", 16)},
 		},
-		{name: "go statements", path: "lag/lag.go", text: goStatements(15)},
+		{name: "go statements", path: "lag/lag.go", text: goStatements(16)},
 		{
-			name: "too many go statements", path: "lag/lag.go", text: goStatements(16),
-			broken: []string{"16 go statements, want at most 15: lag/lag.go:3" + strings.Repeat(" lag/lag.go:3", 15)},
+			name: "too many go statements", path: "lag/lag.go", text: goStatements(17),
+			broken: []string{"17 go statements, want at most 16: lag/lag.go:3" + strings.Repeat(" lag/lag.go:3", 16)},
 		},
 		{name: "dot folder", path: ".ci/tool/main.go", text: "package main\nfunc init() {}\n"},
 		{name: "testdata", path: "lag/testdata/bad.go", text: "no Go"},
