@@ -1,8 +1,10 @@
 package proxy_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"strconv"
 	"strings"
@@ -13,8 +15,10 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
+	"github.com/mysqlrw/mysqlrw/pkg/proxy"
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox"
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox/sandboxtest"
+	"github.com/mysqlrw/mysqlrw/pkg/wire"
 	"github.com/mysqlrw/mysqlrw/route"
 )
 
@@ -31,6 +35,7 @@ func TestLevels(t *testing.T) {
 		t.Run("global", func(t *testing.T) { othersWrites(t, r.as(t)) })
 		t.Run("read only transaction", func(t *testing.T) { readOnlyTransactions(t, r.as(t)) })
 		t.Run("token", func(t *testing.T) { tokens(t, f, r.as(t)) })
+		t.Run("token elsewhere", func(t *testing.T) { tokenElsewhere(t, r.as(t)) })
 		t.Run("nobody catches up", func(t *testing.T) { nobodyCatchesUp(t, r.as(t)) })
 		t.Run("appliers stopped", func(t *testing.T) { appliersStopped(t, f, r.as(t)) })
 	})
@@ -139,6 +144,50 @@ func tokens(t *testing.T, f flavor.Flavor, r *running) {
 	if got := value(t, reader, "SHOW MYSQLRW TOKEN"); got != token2 && !strings.Contains(got, ":") {
 		t.Errorf("a bad token changed the session's to %q", got)
 	}
+}
+
+// tokenElsewhere: a reset of the connection loses nothing, and another proxy in front of the same
+// servers honours the token of this one.
+func tokenElsewhere(t *testing.T, r *running) {
+	var e *mysql.MySQLError
+	conn := session(t, r.open(nil), "session")
+	release := hold(t, r)
+	exec(t, conn, "UPDATE levels.register SET v = 90 WHERE id = 1")
+	token := value(t, conn, "SHOW MYSQLRW TOKEN")
+	if err := conn.Raw(func(c any) error { return c.(driver.SessionResetter).ResetSession(t.Context()) }); err != nil {
+		t.Fatal(err)
+	}
+	bare, err := loginBare(t, r.address, r.cluster.Primary().User, r.cluster.Primary().Password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bare.conn.Close()
+	for _, text := range []string{"SET mysqlrw_consistency = 'session'", "SET mysqlrw_token = '" + token + "'"} {
+		if _, err := bare.query(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := bare.command([]byte{byte(wire.ComResetConnection)}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := bare.query("SHOW MYSQLRW TOKEN"); err != nil || !strings.Contains(string(bytes.Join(got, nil)), token) {
+		t.Errorf("after COM_RESET_CONNECTION the token is %q, %v; want %q", got, err, token)
+	}
+	second := start(t, r.cluster, func() proxy.Options {
+		o := options(t, r.cluster)
+		o.Listeners[0].Policy.Level = route.SessionLevel
+		return o
+	}())
+	other := session(t, second.open(nil), "session")
+	exec(t, other, "SET mysqlrw_token = '"+token+"'")
+	if got := value(t, other, "SELECT v FROM levels.register WHERE id = 1"); got != "90" {
+		t.Errorf("another proxy gives %s for the token of a write of 90: %v", got, routeOf(t, other))
+	}
+	if _, err := other.ExecContext(t.Context(), "SET mysqlrw_token = '"+token+"x'"); !errors.As(err, &e) || e.Number != 1231 {
+		t.Errorf("a token with a letter too many: %v", err)
+	}
+	release()
+	online(t, r)
 }
 
 // nobodyCatchesUp: replicas that are online and do not get there. The primary reads, or nobody.
