@@ -31,8 +31,8 @@ func (s *session) relay(l *link, req *request, d *route.Decision, epoch topology
 		return
 	}
 	conv.Begin(s.answerSeq, s.client.Seq())
-	if req.st.Class == route.Call {
-		conv.FollowedUp()
+	if (req.st.Class == route.Call || req.st.Count > 1) && !s.client.Capabilities().Has(wire.DeprecateEOF) {
+		conv.Statements(route.Calls(req.text, &s.route.Options))
 	}
 	if s.begin != "" && !out.begun {
 		conv.Set(s.present() & (wire.InTransaction | wire.InReadOnly))

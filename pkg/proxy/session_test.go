@@ -22,6 +22,10 @@ func sessionScripts(s *site) []script {
 			queries("CALL two()", "CALL fails()", "CALL missing()", "SET @c = 'hi'", "CALL outs(4, @b, @c)", "SELECT @b, @c", "CALL outs(4)", "SELECT 1; CALL two(); SELECT 2"),
 			prepare("CALL outs(?, ?, ?)"), execute(0, 0, "4", nil, "ho"), execute(0, 0, "5", nil, "hu"), prepare("CALL two()"), execute(1, 0), execute(1, wire.CursorReadOnly), ping,
 		}},
+		{name: "several results for a client without DEPRECATE_EOF", caps: ordinary &^ wire.DeprecateEOF, has: []string{"EOF", "ERR1146"}, steps: []step{
+			query("SELECT 1; SELECT n FROM t; DO 1; SELECT 2"), query("SELECT 1; CALL two(); SELECT 2"), query("SELECT 1; CALL two()"), query("SELECT 1; SELECT * FROM missing; SELECT 2"),
+			query("CALL two()"), query("CALL fails()"), prepare("CALL two()"), execute(0, 0), query("SELECT 1; ; /* c */ SELECT 2;"), ping,
+		}},
 		{name: "procedures for a client without PS_MULTI_RESULTS", caps: ordinary &^ wire.PSMultiResults, has: []string{"HEAD"}, steps: []step{
 			prepare("CALL outs(?, ?, ?)"), execute(0, 0, "4", nil, "ho"), ping, prepare("CALL two()"), execute(1, 0), ping,
 		}},

@@ -19,7 +19,7 @@ type Converter struct {
 	pending bool   // an EOF is to be written before what comes next
 	eofSeq  byte   // its number
 	out     Status // flags of an OUT parameters' result, for the EOF in front of its row
-	more    bool   // every result is followed by something
+	calls   []bool // of the statements that are still to end; see Statements
 	set     Status // flags that the client is to see in each packet that has any
 	scratch []byte
 }
@@ -43,10 +43,11 @@ func (c *Converter) Set(flags Status) { c.set = flags }
 // the two another number of packets. It is called behind Start.
 func (c *Converter) Begin(server, client byte) { c.shift = client - server }
 
-// FollowedUp says that every result of this answer is followed by another or by an OK, as those of a
-// CALL are. A server says so in the EOF behind the definitions already, and clients that want one
-// look there; it is called behind Start.
-func (c *Converter) FollowedUp() { c.more = true }
+// Statements says which of the command's statements may have several results, as CALL, behind which
+// there is an OK, too. A server says in the EOF behind the definitions already whether something
+// follows the result, and clients that want one look there. It is called behind Start; without it
+// there is one statement with one result.
+func (c *Converter) Statements(calls []bool) { c.calls = calls }
 
 // Answer returns the state of the server's answer: it is done when this is. Use its Next through
 // Append only.
@@ -77,6 +78,9 @@ func (c *Converter) Append(dst, b []byte) (out []byte, n int, step Step, err err
 		c.shift--
 	case step == StepEnd:
 		dst = c.appendEnd(dst, b[:n])
+		if len(c.calls) > 0 && (!c.calls[0] || !c.answer.final.AfterRows) {
+			c.calls = c.calls[1:]
+		}
 	default:
 		dst = c.relay(dst, b[:n])
 	}
@@ -136,7 +140,7 @@ func (c *Converter) appendPending(dst []byte, step Step) []byte {
 		return dst
 	}
 	eof := OK{EOF: true, Status: c.status | c.out | c.set}
-	if c.more && c.answer.command != ComStmtPrepare {
+	if c.answer.command != ComStmtPrepare && (len(c.calls) > 1 || len(c.calls) == 1 && c.calls[0]) {
 		eof.Status |= MoreResults
 	}
 	c.out = 0

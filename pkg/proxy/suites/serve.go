@@ -65,8 +65,9 @@ func (w *worker) serveConfig() string {
 // option returns what the running server was told, or else what it has by itself.
 func (w *worker) option(name, otherwise string) string {
 	for _, arg := range w.started {
-		if value, found := strings.CutPrefix(strings.TrimPrefix(strings.ReplaceAll(arg, "_", "-"), "--loose-"), "--"+name+"="); found {
-			otherwise = arg[len(arg)-len(value):]
+		key, value, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "--"), "loose-"), "=")
+		if strings.ReplaceAll(key, "_", "-") == name {
+			otherwise = value
 		}
 	}
 	return otherwise
