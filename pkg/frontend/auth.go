@@ -171,12 +171,17 @@ func (c *Conn) ChangeUser(ctx context.Context, payload []byte) (*Login, error) {
 	if c.err != nil {
 		return nil, c.fail("change user of", ErrClosed)
 	}
-	l := &Login{}
+	l, user := &Login{}, c.user
 	err := c.attempt(ctx, func(ctx context.Context) error { return c.change(ctx, l, payload) })
-	if err != nil {
-		return nil, c.refuse(err)
+	var r *refusal
+	switch {
+	case err == nil:
+		return l, nil
+	case c.o.StaysWho && c.err == nil && errors.As(err, &r) && !errors.Is(r, ErrProtocol):
+		c.user = user
+		return nil, errors.Join(ErrDenied, err, c.send(r.say.Append))
 	}
-	return l, nil
+	return nil, c.refuse(err)
 }
 
 func (c *Conn) change(ctx context.Context, l *Login, payload []byte) error {

@@ -99,6 +99,23 @@ func change(t testing.TB, s *frontend.Conn) (a accepted) {
 	return a
 }
 
+// TestChangeUserStays: a client that is refused goes on as who it was, if the options say so.
+func TestChangeUserStays(t *testing.T) {
+	a := &accounts{known: map[string]frontend.Credential{"app": credential("secret"), "other": credential("word")}}
+	c, s := transport{network: "tcp", caps: wire.Protocol41}.loggedIn(t, &frontend.Options{Auth: a, StaysWho: true})
+	for _, password := range []string{"guess", "word"} {
+		changed := make(chan accepted, 1)
+		go func() { changed <- change(t, s.Conn) }()
+		m := wire.ChangeUser{User: "other", AuthResponse: wire.NativeResponse([]byte(password), c.nonce)}
+		c.command(m.Append(nil, c.caps))
+		err := c.authenticate(identity{})
+		got := <-changed
+		if (err == nil) != (password == "word") || (got.err == nil) != (err == nil) || err != nil && !errors.Is(got.err, frontend.ErrDenied) {
+			t.Errorf("%s: client: %v, server: %v", password, err, got.err)
+		}
+	}
+}
+
 // TestChangeUserOld: a client without plugins answers the greeting's nonce.
 func TestChangeUserOld(t *testing.T) {
 	for _, password := range []string{"word", "guess"} {

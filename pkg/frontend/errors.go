@@ -51,6 +51,8 @@ var (
 	ErrPlugin = errors.New("client cannot send its password in full")
 	// ErrUnverified means that no server could be asked whether a password is right.
 	ErrUnverified = errors.New("password could not be checked")
+	// ErrDenied means that a change of user was refused, and that the client goes on.
+	ErrDenied = errors.New("change of user was refused")
 	// ErrClosed means that the connection was closed, or had failed before.
 	ErrClosed = errors.New("connection is closed")
 )

@@ -33,6 +33,10 @@ type Options struct {
 	// Without one they are closed; from elsewhere none is read.
 	ProxyProtocol []netip.Prefix
 
+	// StaysWho: a client that is refused a change of its user goes on as who it was, as MariaDB has it.
+	// MySQL closes the connection.
+	StaysWho bool
+
 	LoginTimeout time.Duration // bounds Accept and ChangeUser, besides their context; 0 is no bound
 
 	MaxLogin  int // bytes of a packet before the login is done; 0 is 64 KB

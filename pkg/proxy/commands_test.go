@@ -241,14 +241,33 @@ func (s *site) changeUsers(t *testing.T) {
 		if err := r.changeUser(wrong.user, wrong.password, ""); !errors.As(err, &e) || e.Code != 1045 {
 			t.Errorf("change to %s: %v, want 1045", wrong.user, err)
 		}
-		r.closed()
+		if s.flavor == flavor.MySQL {
+			r.closed()
+			continue
+		}
+		got := r.transcript([]step{query("SELECT SUBSTRING_INDEX(CURRENT_USER(), '@', 1), DATABASE(), @a")})
+		if row := string(wire.AppendNull(wire.AppendLenEncString(wire.AppendLenEncString(nil, appUser), "f"))); !strings.Contains(got, fmt.Sprintf("ROW %q", row)) {
+			t.Errorf("refused, it goes on as\n%s", got)
+		}
 	}
 	r = mustDialRaw(t, s.address, rawOptions{user: appUser, password: appPassword, caps: ordinary})
 	var e *wire.ServerError
 	if err := r.changeUser(appUser, appPassword, "nowhere"); !errors.As(err, &e) || e.Code != 1044 && e.Code != 1049 {
 		t.Errorf("change to a schema that is not there: %v", err)
 	}
-	r.closed()
+	if s.flavor == flavor.MySQL {
+		r.closed()
+		return
+	}
+	for range 2 {
+		_ = r.changeUser(appUser, "wrong", "")
+	}
+	for range 2 {
+		if err := r.changeUser(appUser, appPassword, ""); !errors.As(err, &e) || e.Code != 1047 {
+			t.Errorf("after three refusals: %v", err)
+		}
+	}
+	r.transcript([]step{ping})
 }
 
 func (s *site) statistics(t *testing.T) {

@@ -36,7 +36,7 @@ type link struct {
 	// unselected: a reset has set the character set of the schema to the server's default, which only
 	// selecting it again mends.
 	unselected bool
-	// generation is that of the server's global variables, which a session begins with.
+	// generation is that of the server's global variables, and MySQL's costs, which a session begins with.
 	generation uint64
 	state      *sessionstate.State // what the connection's session is in
 	// dirty: something is left on it that no state names, and that a reset ends. spoiled: not even

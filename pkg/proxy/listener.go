@@ -144,6 +144,7 @@ func (l *listener) login(raw net.Conn, n int64) (*session, error) {
 		Version: greetingVersion(v), ID: s.id, Charset: wire.CharsetUTF8MB4, Status: wire.Autocommit, Offer: l.offer(v),
 		Plugin: plugin(v), TLS: mine.TLS, RequireTLS: mine.RequireTLS, ProxyProtocol: mine.ProxyProtocol,
 		LoginTimeout: conf.LoginTimeout, MaxPacket: conf.maxPacket(), Key: l.p.key, Auth: auth, Buffers: &l.p.buffers,
+		StaysWho: v.Flavor == flavor.MariaDB,
 	})
 	if err != nil {
 		s.cancel(errEnd)

@@ -1,10 +1,13 @@
 package proxy
 
 import (
+	"errors"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
+	"github.com/mysqlrw/mysqlrw/pkg/frontend"
 	"github.com/mysqlrw/mysqlrw/pkg/pool"
 	"github.com/mysqlrw/mysqlrw/pkg/sessionstate"
 	"github.com/mysqlrw/mysqlrw/pkg/sqltoken"
@@ -115,16 +118,51 @@ func (s *session) restart(state *sessionstate.State) {
 	s.follow()
 }
 
-// changeUser is a login on the same connection.
+// changeUser is a login on the same connection. MariaDB goes on with the user of before, in a new
+// session, if it refuses the other one; it answers the fourth such refusal, and what follows, without
+// looking.
 func (s *session) changeUser(payload []byte) error {
+	stays := s.first.Catalog().Server().Flavor == flavor.MariaDB
 	s.dropLinks()
+	if stays && s.refusals >= maxRefusals {
+		s.goOn()
+		return s.fail(1047, "08S01", "Unknown command")
+	}
+	user, account, want, first, standard, options, state := s.user, s.account, s.want, s.first, s.defaults, s.route.Options, s.state
 	login, err := s.client.ChangeUser(s.ctx, payload)
-	if err != nil {
+	denied := errors.Is(err, frontend.ErrDenied)
+	if err == nil {
+		s.p.log.Debug("change user", "session", s.id, "user", login.User)
+		s.route.Reset(s.user == login.User)
+		err = s.admit(login)
+		var refused *wire.ServerError
+		denied = errors.As(err, &refused)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case !stays || !denied || s.client.Err() != nil:
 		return errEnd
 	}
-	s.p.log.Debug("change user", "session", s.id, "user", login.User)
-	s.route.Reset(s.user == login.User)
-	return s.admit(login)
+	s.user, s.account, s.want, s.first, s.defaults, s.route.Options, s.state = user, account, want, first, standard, options, state
+	s.p.sessions.add(s)
+	s.goOn()
+	s.refusals++
+	select { // as the server does, against guessing
+	case <-time.After(time.Second):
+	case <-s.ctx.Done():
+		return s.cut()
+	}
+	return nil
+}
+
+// maxRefusals is after how many MariaDB refuses every change of the user.
+const maxRefusals = 3
+
+// goOn makes the session a new one of the same user, with its schema.
+func (s *session) goOn() {
+	s.route.Reset(true)
+	s.restart(s.first.WithSchema(s.state.Schema()))
 }
 
 // setOption runs a COM_SET_OPTION: whether several statements may come in one text.

@@ -409,7 +409,7 @@ func (s *session) after(l *link, req *request, d *route.Decision, out *outcome) 
 	if req.st.Class == route.XA {
 		l.spoiled = true // what XA PREPARE leaves outlives a reset, and goes with the connection
 	}
-	if req.st.Facts.Any(route.FactGlobal) {
+	if req.st.Facts.Any(route.FactGlobal) || req.st.Class == route.Admin && containsFold(text, "optimizer_costs") {
 		l.from.generation.Add(1)
 		l.from.small.Store(false)
 	}

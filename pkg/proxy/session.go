@@ -88,6 +88,7 @@ type session struct {
 	lackingAt  time.Time
 	lackingFor *sessionstate.State
 	wait       time.Duration // the session's own wait_timeout, if it has set one
+	refusals   int           // of a change of its user; see changeUser
 }
 
 // held is what a session has of one server.
