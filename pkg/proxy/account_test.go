@@ -81,6 +81,12 @@ func TestAccounts(t *testing.T) {
 			after := a.works(t, "plain", third, true)
 			want(t, "a login of now", value(t, after, "SELECT @@sort_buffer_size FROM DUAL FOR UPDATE"), "1048576")
 			want(t, "a login of before", value(t, before, "SELECT @@sort_buffer_size FROM DUAL FOR UPDATE"), was)
+			exec(t, admin, "SET @mode = @@GLOBAL.sql_mode", "SET GLOBAL sql_mode = 'ANSI_QUOTES'")
+			after = a.works(t, "plain", third, true)
+			want(t, "texts as the server reads them", value(t, after, `SELECT COUNT("id") FROM known.t FOR UPDATE`), "0")
+			value(t, after, `SELECT "GET_LOCK('a', 0)" FROM (SELECT 1 AS "GET_LOCK('a', 0)") d`)
+			onReplica(t, after, "a name in quotes")
+			exec(t, admin, "SET GLOBAL sql_mode = @mode")
 		})
 		t.Run("small packets", func(t *testing.T) {
 			admin := conn(t, r.open(nil))

@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -66,6 +67,7 @@ type dialing struct {
 	catalog  *sessionstate.Catalog
 	of       string // the version that the catalog is of
 	defaults defaults
+	asked    uint64 // generation when they were asked for
 	proven   map[stateProof]bool // states that were set without an error
 	links    map[*link]struct{}  // all that are open, to cut them
 }
@@ -108,15 +110,18 @@ func (p *Proxy) newDialing(s Server, limits pool.Limits) *dialing {
 	return d
 }
 
-// tooMany tells whether a server refused a connection for having too many.
+// tooMany tells whether a server refused a connection for having too many. What an account has used up
+// of an hour does not come back in a moment.
 func tooMany(err error) bool {
 	var e *wire.ServerError
 	if !errors.As(err, &e) {
 		return false
 	}
 	switch e.Code {
-	case 1040, 1203, 1226:
+	case 1040, 1203:
 		return true
+	case 1226:
+		return strings.Contains(e.Message, "max_user_connections")
 	}
 	return false
 }
@@ -172,7 +177,7 @@ func (d *dialing) login(ctx context.Context, k key) (*link, error) {
 	}
 	charset, _ := l.state.Value("character_set_client")
 	d.mu.Lock()
-	d.defaults.ownCharset = charset != loginCharset
+	d.defaults.ownCharset = charset != "" && charset != loginCharset
 	d.links[l] = struct{}{}
 	d.mu.Unlock()
 	return l, nil
@@ -184,21 +189,29 @@ func (d *dialing) catalogFor(ctx context.Context, conn *backend.Conn) (*sessions
 	d.loading.Lock()
 	defer d.loading.Unlock()
 	d.mu.Lock()
-	c, of := d.catalog, d.of
+	c, of, now := d.catalog, d.of, d.generation.Load()
+	fresh := d.asked == now
 	d.mu.Unlock()
-	if c != nil && of == v.Text {
+	if c != nil && of == v.Text && fresh {
 		return c, nil
 	}
-	c, err := d.p.catalogs.load(ctx, conn)
-	if err != nil {
-		return nil, err
+	if c == nil || of != v.Text {
+		loaded, err := d.p.catalogs.load(ctx, conn)
+		if err != nil {
+			return nil, err
+		}
+		c = loaded
 	}
 	standard, err := askDefaults(ctx, conn)
+	var refused *wire.ServerError
+	if errors.As(err, &refused) && of == v.Text {
+		return c, nil // an account that may ask nothing, such as one with an expired password
+	}
 	if err != nil {
 		return nil, err
 	}
 	d.mu.Lock()
-	d.catalog, d.of, d.defaults = c, v.Text, standard
+	d.catalog, d.of, d.defaults, d.asked = c, v.Text, standard, now
 	d.mu.Unlock()
 	return c, nil
 }
@@ -280,6 +293,19 @@ func (c *cluster) catalog() (*sessionstate.Catalog, defaults) {
 		}
 	}
 	return nil, defaults{}
+}
+
+// stale tells whether the primary's global variables have changed since sessions were told what they
+// begin with.
+func (c *cluster) stale() bool {
+	i := c.monitor.Snapshot().Primary()
+	if i < 0 {
+		return false
+	}
+	d := c.servers[i].dialing
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.asked != d.generation.Load()
 }
 
 // primaryFirst returns the indexes of all servers, that of the primary first if there is one.

@@ -344,8 +344,8 @@ func (s *session) admit(login *frontend.Login) error {
 		return errors.New(message)
 	}
 	cat, standard := s.cluster.catalog()
-	if cat == nil {
-		if err := s.prove(s.ctx, s.account, login); err != nil {
+	if cat == nil || s.cluster.stale() {
+		if err := s.prove(s.ctx, s.account, login); err != nil && cat == nil {
 			_ = s.fail(1105, "HY000", "mysqlrw: "+plain(err))
 			return err
 		}
