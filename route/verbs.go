@@ -245,8 +245,14 @@ func (s *scan) begin() {
 		}
 		return
 	}
-	if s.transactionList() && s.one.Facts.Has(FactSnapshot) {
+	if !s.transactionList() {
+		return
+	}
+	switch {
+	case s.one.Facts.Has(FactSnapshot):
 		s.noteAt(start, Begin, ToPrimary, TakesSnapshot, 0)
+	case s.one.Facts.Has(FactReadWrite): // a server that is read-only refuses it
+		s.noteAt(start, Begin, ToPrimary, StartsTransaction, 0)
 	}
 }
 

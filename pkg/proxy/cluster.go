@@ -67,7 +67,7 @@ type dialing struct {
 	catalog  *sessionstate.Catalog
 	of       string // the version that the catalog is of
 	defaults defaults
-	asked    uint64 // generation when they were asked for
+	asked    uint64              // generation when they were asked for
 	proven   map[stateProof]bool // states that were set without an error
 	links    map[*link]struct{}  // all that are open, to cut them
 }

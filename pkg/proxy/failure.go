@@ -169,7 +169,7 @@ func (s *session) broken(req *request, d *route.Decision, out *outcome) (again b
 // MariaDB's take a number of the client's own in a packet for a malformed one, and lose the text.
 func (s *session) failLost(message string) error {
 	if s.first.Catalog().Server().Flavor == flavor.MariaDB {
-		return s.fail(1927, "70100", message)
+		return s.fail(1927, "08S01", message)
 	}
 	return s.fail(2013, "HY000", message)
 }

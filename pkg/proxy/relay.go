@@ -246,6 +246,10 @@ func (s *session) lookUp(l *link) {
 		}
 		values = append(values, r.Rows[0]...)
 	}
+	if _, err := l.conn.Exec(s.ctx, "DO 0"); err != nil { // the row that was read last is in the text of warnings
+		l.spoiled = true
+		return
+	}
 	s.state = s.state.Looked(values)
 	l.state = s.state
 	s.follow()

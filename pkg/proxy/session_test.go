@@ -74,6 +74,9 @@ func transactionScripts() []script {
 			queries("START TRANSACTION READ ONLY, READ WRITE", "START TRANSACTION READ ONLY, WITH CONSISTENT SNAPSHOT, READ WRITE", "START TRANSACTION ,,,", "START TRANSACTION READ ONLY,", "START TRANSACTION WORK", "BEGIN WORK WORK", "BEGIN READ ONLY"), ping,
 			queries("START TRANSACTION READ ONLY, READ ONLY", "SELECT 1", "COMMIT", "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ WRITE", "SELECT 1", "COMMIT", "/* c */ BEGIN /* d */ WORK -- e", "SELECT 1", "BEGIN WORK WORK", "SELECT 1", "ROLLBACK"), ping,
 		}},
+		{name: "a row in the text of a warning", only: flavor.MariaDB, caps: ordinary, root: true, has: []string{"at row 0"}, steps: []step{
+			queries("SET @@sql_mode = ''", "CALL fails()", "SET sql_mode = ''", "BEGIN NOT ATOMIC DECLARE a DECIMAL(3,2); SET a = 123456; END", "SHOW WARNINGS"),
+		}},
 		{name: "SET in a transaction", caps: ordinary, root: true, steps: []step{
 			queries("BEGIN", "SET GLOBAL read_only = 0", "SELECT 1", "ROLLBACK", "SET GLOBAL read_only = 0", "START TRANSACTION READ ONLY", "SET @n = (SELECT COUNT(*) FROM t)", "COMMIT", "BEGIN", "SET @a = 1", "SET sql_mode = DEFAULT", "COMMIT"),
 		}},
