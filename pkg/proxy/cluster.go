@@ -154,10 +154,27 @@ type setupError struct{ error }
 
 func (e *setupError) Unwrap() error { return e.error }
 
+// inSchema has connections that are opened log in to a schema, which counts for what the server runs at
+// a login (init_connect), and writes in its log. A name that the character set matters for is left out.
+func inSchema(ctx context.Context, schema string) context.Context {
+	if schema == "" || !isASCII(schema) {
+		return ctx
+	}
+	return context.WithValue(ctx, schemaKey{}, schema)
+}
+
+type schemaKey struct{}
+
+func schemaOf(ctx context.Context) string {
+	schema, _ := ctx.Value(schemaKey{}).(string)
+	return schema
+}
+
 func (d *dialing) login(ctx context.Context, k key) (*link, error) {
 	rights := d.rights.Load()
 	o := d.options(k.account)
 	o.Want, o.ConnectTimeout, o.Buffers = k.want, d.p.conf.Load().ConnectTimeout, &d.buffers
+	o.Schema = schemaOf(ctx)
 	conn, err := backend.Dial(ctx, o)
 	if err != nil {
 		var e *wire.ServerError
@@ -171,7 +188,7 @@ func (d *dialing) login(ctx context.Context, k key) (*link, error) {
 		_ = conn.Close()
 		return nil, err
 	}
-	if err := l.wasReset(ctx, ""); err != nil {
+	if err := l.wasReset(ctx, o.Schema); err != nil {
 		_ = conn.Close()
 		return nil, &setupError{err}
 	}
@@ -204,8 +221,8 @@ func (d *dialing) catalogFor(ctx context.Context, conn *backend.Conn) (*sessions
 	}
 	standard, err := askDefaults(ctx, conn)
 	var refused *wire.ServerError
-	if errors.As(err, &refused) && of == v.Text {
-		return c, nil // an account that may ask nothing, such as one with an expired password
+	if errors.As(err, &refused) && refused.Code == 1820 && of == v.Text {
+		return c, nil // with an expired password nothing can be asked
 	}
 	if err != nil {
 		return nil, err

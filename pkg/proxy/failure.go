@@ -24,7 +24,7 @@ func (s *session) acquireFailed(req *request, d *route.Decision, err error) (aga
 		req.st.Target, req.st.Reason, req.moved = route.ToPrimary, route.NothingCaughtUp, true
 		return true, nil
 	case errors.As(err, &refused):
-		if err := s.fail(refused.Code, refused.State, refused.Message); err != nil || refused.Code == 1045 {
+		if err := s.fail(refused.Code, refused.State, refused.Message); err != nil || refused.Code == 1045 || refused.Code == abortsNew {
 			return false, errEnd
 		}
 		return false, nil

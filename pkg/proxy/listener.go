@@ -236,9 +236,13 @@ func (s *session) prove(ctx context.Context, one *account, login *frontend.Login
 			continue
 		}
 		pool := s.cluster.servers[i].dialing.pool
-		h, e := pool.AcquireNew(ctx, k)
+		h, e := pool.AcquireNew(inSchema(ctx, login.Database), k)
 		if e != nil {
 			var refused *wire.ServerError
+			if errors.As(e, &refused) && refused.Code == abortsNew {
+				one.proven(time.Time{}, false)
+				return nil
+			}
 			if err = e; errors.As(e, &refused) && !tooMany(e) {
 				return e
 			}
@@ -258,6 +262,10 @@ func (s *session) prove(ctx context.Context, one *account, login *frontend.Login
 	}
 	return err
 }
+
+// abortsNew is the number of the error that a server has for the first statement of a connection whose
+// init_connect failed. The login went well.
+const abortsNew = 1184
 
 // provenLately proves the password of an account again if the last proof is old, and refuses what
 // the account does not allow. Of a crowd that logs in at the same time one does it.
@@ -328,7 +336,8 @@ func (s *session) admit(login *frontend.Login) error {
 	s.user = login.User
 	s.account = s.p.accounts.find(login.User)
 	if s.account == nil {
-		return s.fail(1045, "28000", "Access denied for user '"+login.User+"': the proxy has forgotten it")
+		_ = s.fail(1045, "28000", "Access denied for user '"+login.User+"': the proxy has forgotten it")
+		return errEnd
 	}
 	if err := s.provenLately(login); err != nil {
 		var refused *wire.ServerError
@@ -349,7 +358,10 @@ func (s *session) admit(login *frontend.Login) error {
 			_ = s.fail(1105, "HY000", "mysqlrw: "+plain(err))
 			return err
 		}
-		cat, standard = s.cluster.catalog()
+		if cat, standard = s.cluster.catalog(); cat == nil {
+			_ = s.fail(1105, "HY000", "mysqlrw: no server could be asked for its variables")
+			return errEnd
+		}
 	}
 	s.defaults = standard
 	oldest, newest := s.cluster.versions()
@@ -386,13 +398,13 @@ func (s *session) selectFirst(schema string) error {
 		return err
 	}
 	name, err := s.askSchema(i, schema)
-	if errors.Is(err, errExpired) {
+	var refused *wire.ServerError
+	if errors.Is(err, errExpired) || errors.As(err, &refused) && refused.Code == abortsNew {
 		s.restart(s.first.WithSchema(schema))
 		return nil
 	}
 	if err != nil {
-		var refused *wire.ServerError
-		if errors.As(err, &refused) {
+		if refused != nil {
 			_ = s.fail(refused.Code, refused.State, refused.Message)
 		} else {
 			_ = s.fail(1105, "HY000", "mysqlrw: "+plain(err))

@@ -60,6 +60,29 @@ func TestLoginSchema(t *testing.T) {
 	})
 }
 
+// TestInitConnect: what a server runs at a login has the login's schema, and if it fails the first
+// statement says so.
+func TestInitConnect(t *testing.T) {
+	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
+		s := newSite(t, f, sandbox.Options{Replicas: -1}, nil, "CREATE TABLE logins (schema_name VARCHAR(20))")
+		o := rawOptions{user: appUser, password: appPassword, schema: "f", caps: ordinary}
+		exec(t, s.primary, "SET GLOBAL init_connect = 'INSERT INTO logins VALUES (DATABASE())'")
+		r := mustDialRaw(t, s.address, o)
+		if got := r.transcript([]step{query("SELECT schema_name FROM logins LIMIT 1")}); !strings.Contains(got, `ROW "\x01f"`) {
+			t.Errorf("no login was noted:\n%s", got)
+		}
+		exec(t, s.all, "SET GLOBAL init_connect = 'nonsense'")
+		for _, schema := range []string{"f", ""} {
+			o.schema = schema
+			r := mustDialRaw(t, s.address, o)
+			if got := r.transcript([]step{query("SELECT 1")}); !strings.Contains(got, "ERR1184") || schema != "" && !strings.Contains(got, "to db: 'f'") {
+				t.Errorf("in %q:\n%s", schema, got)
+			}
+			r.closed()
+		}
+	})
+}
+
 // TestServerSettings: what a server is told to do it does through the proxy.
 func TestServerSettings(t *testing.T) {
 	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {

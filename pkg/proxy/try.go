@@ -119,6 +119,7 @@ func (s *session) acquire(i int) (*link, error) {
 	d := s.cluster.servers[i].dialing
 	ctx, cancel := context.WithTimeout(s.ctx, s.p.conf.Load().acquireTimeout())
 	defer cancel()
+	ctx = inSchema(ctx, s.state.Schema())
 	k := key{account: s.account, want: s.want}
 	for {
 		h, fresh, err := d.pool.Acquire(ctx, k, s, s.state)
