@@ -238,7 +238,7 @@ func (s *session) prelude(l *link, req *request) (sure bool, err error) {
 		s.addStep(l, stepState, wire.ComQuery, set)
 		l.ownGTIDs = own
 	}
-	if next := req.st.Facts.Any(mayHoldNext) || s.state.NextTransaction(); next != l.next {
+	if next := req.st.Facts.Any(mayHoldNext) || s.state.NextTransaction(); next != l.next && !req.asksPrevious() {
 		if set := l.catalog.WatchNext(next); set != "" {
 			s.addStep(l, stepState, wire.ComQuery, set)
 		}

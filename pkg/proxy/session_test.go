@@ -76,6 +76,8 @@ func transactionScripts() []script {
 		}},
 		{name: "a row in the text of a warning", only: flavor.MariaDB, caps: ordinary, root: true, has: []string{"at row 0"}, steps: []step{
 			queries("SET @@sql_mode = ''", "CALL fails()", "SET sql_mode = ''", "BEGIN NOT ATOMIC DECLARE a DECIMAL(3,2); SET a = 123456; END", "SHOW WARNINGS"),
+			queries("BEGIN NOT ATOMIC UPDATE w SET s = 'x'; UPDATE w SET s = 'y'; END", "SELECT ROW_COUNT()", "CALL fails()", "SHOW COUNT(*) ERRORS", "CALL two()", "SELECT FOUND_ROWS()"),
+			queries("SET sql_mode = 'STRICT_ALL_TABLES'", "BEGIN NOT ATOMIC DECLARE a CHAR(2); SET a = 'too long'; END", "BEGIN NOT ATOMIC DECLARE a CHAR(2); SET a = 'too long'; END"),
 		}},
 		{name: "SET in a transaction", caps: ordinary, root: true, steps: []step{
 			queries("BEGIN", "SET GLOBAL read_only = 0", "SELECT 1", "ROLLBACK", "SET GLOBAL read_only = 0", "START TRANSACTION READ ONLY", "SET @n = (SELECT COUNT(*) FROM t)", "COMMIT", "BEGIN", "SET @a = 1", "SET sql_mode = DEFAULT", "COMMIT"),

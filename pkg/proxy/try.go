@@ -19,7 +19,7 @@ func (s *session) try(req *request, d *route.Decision) (again bool, err error) {
 		return false, s.unavailable(i, s.p.conf.Load().queueTimeout(), err)
 	}
 	defer srv.gate.leave()
-	asksPrevious := req.st.Facts.Any(route.FactPrevious) || req.st.Class == route.Diagnostics
+	asksPrevious := req.asksPrevious()
 	if asksPrevious && d.Target == route.ToLast && !s.hasLast(i) {
 		return false, s.fail(1105, "HY000", "mysqlrw: another client needed the connection of the statement before, and what it knew is gone ("+
 			req.st.Reason.String()+")")
