@@ -49,7 +49,11 @@ func (w *worker) run(ctx context.Context, j *job, proxy, fresh bool) (outcome, e
 	if proxy {
 		at = w.through()
 		if err := w.startProxy(ctx); err != nil {
-			return outcome{}, err
+			w.stopProxy()
+			if ctx.Err() != nil {
+				return outcome{}, err
+			}
+			return outcome{text: []byte("the proxy is not ready\n"), exit: 1}, nil // the server does not let it in
 		}
 	}
 	options, err := w.tree.clientOptions(w, at)
