@@ -27,7 +27,8 @@ dropped at the end.
 
 --consistency L is asked of every session if TARGET is mysqlrw, and judged in any case:
 eventual promises nothing, weak monotonic reads, session own writes and order besides, global,
-scc and strong linearizable reads. Without it is told what was kept.
+scc and strong linearizable reads. --max-staleness D goes with any of them. Without both it is
+told what was kept.
 
 A run without violations may have had nothing to find. With --negative-control it is repeated
 at level eventual, or on the server of --control, and must find what the level excludes.
@@ -38,6 +39,7 @@ cannot be told; 130 interrupted, with the result so far.`,
 		Flags: append(append([]cli.Flag{
 			&cli.StringFlag{Name: "write", Usage: "who takes the writes, if not TARGET"},
 			enumFlag("consistency", "", "what is promised", "eventual", "weak", "session", "global", "scc", "strong"),
+			durationFlag("max-staleness", 0, "promised besides: no read misses what was written longer ago than D"),
 			&cli.BoolFlag{Name: "negative-control", Usage: "repeat it where violations must be found"},
 			&cli.StringFlag{Name: "control", Usage: "server to repeat it on; it implies --negative-control"},
 			enumFlag("workload", "registers", "what clients do (see docs/consistency.md)", verify.Workloads()...),
@@ -64,16 +66,21 @@ type verifying struct {
 	progress *progress
 	level    string // "" if none is promised
 	promise  verify.Promise
+	bound    time.Duration // of staleness, if bounded
+	bounded  bool
 
 	read, write server
 }
 
-// control is how the negative control's column is called.
-const control = "control"
+const (
+	control  = "control"  // how the negative control's column is called
+	eventual = "eventual" // the level at which it runs
+)
 
 func runVerify(ctx context.Context, env *environment, c *cli.Context) error {
 	v := &verifying{env: env, c: c, print: newPrinter(env, c), progress: newProgress(env, c, 0), level: enum(c, "consistency")}
 	v.promise, _ = verify.PromiseOf(v.level)
+	v.bound, v.bounded = duration(c, "max-staleness")
 	if c.NArg() > 1 {
 		return usagef("takes one TARGET; who takes the writes is named by --write")
 	}
@@ -175,7 +182,7 @@ type verified struct {
 
 // both makes the run, and its control if there is to be one.
 func (v *verifying) both(ctx context.Context, o verify.Options, on *server) ([]verified, error) {
-	first, err := v.run(ctx, o, v.read, v.level)
+	first, err := v.run(ctx, o, v.read, v.level, v.settings(v.level, v.bounded))
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +191,7 @@ func (v *verifying) both(ctx context.Context, o verify.Options, on *server) ([]v
 	if on == nil || ctx.Err() != nil {
 		return results, nil
 	}
-	second, err := v.run(ctx, o, *on, "eventual")
+	second, err := v.run(ctx, o, *on, eventual, v.settings(eventual, false))
 	if err != nil {
 		return nil, err
 	}
@@ -192,19 +199,31 @@ func (v *verifying) both(ctx context.Context, o verify.Options, on *server) ([]v
 	return append(results, second), nil
 }
 
-// run makes one run on a server, at a level if it is mysqlrw.
-func (v *verifying) run(ctx context.Context, o verify.Options, on server, level string) (verified, error) {
-	out := verified{}
+// settings are what sessions of mysqlrw are asked for.
+func (v *verifying) settings(level string, bounded bool) []string {
+	var out []string
 	if level != "" {
+		out = append(out, verify.Setting("consistency", level))
+	}
+	if bounded {
+		out = append(out, verify.Setting("max_staleness", v.bound.String()))
+	}
+	return out
+}
+
+// run makes one run on a server, with settings if it is mysqlrw.
+func (v *verifying) run(ctx context.Context, o verify.Options, on server, level string, settings []string) (verified, error) {
+	out := verified{}
+	if len(settings) > 0 {
 		asking, cancel := within(ctx, o.Timeout)
-		knows, err := verify.KnowsLevel(asking, on.db, level)
+		knows, err := verify.KnowsSetting(asking, on.db, settings[0])
 		cancel()
 		if err != nil {
 			return out, explained(ctx, on, err)
 		}
 		if knows {
 			out.level = level
-			o.Statements = append([]string{verify.LevelStatement(level)}, o.Statements...)
+			o.Statements = append(settings, o.Statements...)
 		} else if on.db == v.read.db && v.level != level {
 			return out, usagef("%s has no level eventual for the control: name a server with --control", on.name)
 		}
@@ -247,7 +266,10 @@ func (v *verifying) judge(results []verified) error {
 	if v.level != "" && !r.Keeps(v.promise) {
 		reasons = append(reasons, fmt.Sprintf("%s is not kept: %s", v.level, broken(r)))
 	}
-	if len(results) > 1 && !results[1].result.Breaks(v.promise) {
+	if v.bounded && r.Staleness.Max > v.bound {
+		reasons = append(reasons, fmt.Sprintf("a read was stale by %s, which is over %s", shortDuration(r.Staleness.Max), shortDuration(v.bound)))
+	}
+	if len(results) > 1 && !v.shows(results[1].result) {
 		reasons = append(reasons, "the control found nothing either: this run has proved nothing")
 	}
 	for _, text := range reasons {
@@ -260,6 +282,14 @@ func (v *verifying) judge(results []verified) error {
 		return cannotTell(&serverError{v.read.name, errors.New("too little was read or written to tell")})
 	}
 	return nil
+}
+
+// shows reports whether a control has found what the promise excludes.
+func (v *verifying) shows(r *verify.Result) bool {
+	if v.bounded && r.Staleness.Max <= v.bound {
+		return false
+	}
+	return v.bounded && v.level == "" || r.Breaks(v.promise)
 }
 
 // broken names what was found.

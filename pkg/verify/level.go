@@ -7,28 +7,28 @@ import (
 	"strings"
 )
 
-const errUnknownVariable = 1193 // ER_UNKNOWN_SYSTEM_VARIABLE, of a server that is asked for a level
+const errUnknownVariable = 1193 // ER_UNKNOWN_SYSTEM_VARIABLE, of a server that is asked so
 
-// LevelStatement gives a session of mysqlrw a consistency level. It is for
-// Options.Statements.
-func LevelStatement(level string) string {
-	return "SET mysqlrw_consistency = '" + strings.ReplaceAll(level, "'", "''") + "'"
+// Setting is a statement that asks a session of mysqlrw for something, such as
+// consistency or max_staleness. It is for Options.Statements.
+func Setting(name, value string) string {
+	return "SET mysqlrw_" + name + " = '" + strings.ReplaceAll(value, "'", "''") + "'"
 }
 
-// KnowsLevel reports whether what is behind the pool is mysqlrw, which a
-// session can ask for a level. Others know no such variable.
-func KnowsLevel(ctx context.Context, db *sql.DB, level string) (bool, error) {
+// KnowsSetting reports whether what is behind the pool is mysqlrw, which can be
+// asked so. Others know no such variable.
+func KnowsSetting(ctx context.Context, db *sql.DB, setting string) (bool, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer conn.Close()
-	_, err = conn.ExecContext(ctx, LevelStatement(level))
+	_, err = conn.ExecContext(ctx, setting)
 	if isNumber(err, errUnknownVariable) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("ask for level %s: %w", level, err)
+		return false, fmt.Errorf("%s: %w", setting, err)
 	}
 	return true, nil
 }

@@ -99,7 +99,5 @@ func (s *session) takeIn(r *register, got sight) {
 func (s *session) wrote(r *register, w write, at time.Duration) {
 	r.returnedOf(w, at)
 	w.returned = at
-	if w.number > s.own[r.id].number {
-		s.own[r.id] = w
-	}
+	s.own[r.id] = w // numbers are given out in their order
 }
