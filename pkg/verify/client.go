@@ -151,7 +151,7 @@ func (c *client) seenBefore(id int) entitled {
 	return entitled{own: c.session.own[id], seen: c.session.seen[id], past: c.session.past}
 }
 
-// writeRegister reports whether it was acknowledged.
+// writeRegister reports whether there is something to be read back.
 func (c *client) writeRegister(id int) bool {
 	r := c.run.registers[id]
 	ctx, cancel := context.WithTimeout(c.run.statements, c.run.options.Timeout)
@@ -159,18 +159,26 @@ func (c *client) writeRegister(id int) bool {
 	before := r.look(&c.run.clock)
 	w := r.issue(c.session.id, c.run.now)
 	began := c.run.now()
-	_, err := c.write.ExecContext(ctx, c.run.table.writeText(w, id))
+	changed := int64(0)
+	result, err := c.write.ExecContext(ctx, c.run.table.writeText(w, id))
+	if err == nil {
+		changed, err = result.RowsAffected()
+	}
 	if err != nil {
 		c.failed("write", err)
 		return false
 	}
 	c.failures = 0
 	at := c.run.now()
-	c.session.wrote(r, w, at)
+	if changed > 0 {
+		c.session.wrote(r, w, at)
+	} else {
+		c.session.overtaken(r, w, at)
+	}
 	r.end(&c.run.clock, before.span, w.number, c.session.id, true)
 	c.tally.writes++
 	c.tally.writeTime.add(at - began)
-	return true
+	return changed > 0
 }
 
 // failed counts an error. The session goes on if the server has answered.

@@ -4,7 +4,7 @@
 //
 // Clients write numbers into registers, which are rows of a table that the run
 // makes and drops, and read them. The numbers of a register are given out in
-// one order, and a write is a no-operation where a higher number stands: the
+// one order, and a write changes nothing where a higher number stands: the
 // register holds the highest number that has arrived. So a read is judged when
 // it returns, by comparing its number with a few others, and nothing of the
 // history is needed: not for a million reads, and not for a write whose outcome
@@ -17,13 +17,14 @@
 // What is checked of a read that returned n, where "before" means that one had
 // returned when the other began:
 //
-//   - own writes: n is not below what the session wrote to the register before
+//   - own writes: n is not below what the session wrote to the register before;
+//     a write that changed nothing does not count
 //   - monotonic reads: n is not below what the session read there before
 //   - write order: who has seen a write sees, from then on, every write that
 //     had returned before that one began
 //   - cross-session: n is not below what anybody wrote there before
-//   - linearizable: besides, n is not below what anybody read there before, and
-//     somebody has begun to write it
+//   - linearizable: besides, n is not below what anybody read there before, or
+//     did not change because of it, and somebody has begun to write it
 //
 // The last two together are linearizability of such a register, exactly.
 // Windows of the history are also put to the checker of another author.

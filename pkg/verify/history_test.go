@@ -17,6 +17,7 @@ import (
 type past struct {
 	session, register int
 	write             bool
+	overtaken         bool // a write that changed nothing
 	number            int64
 	began, returned   time.Duration // returned < 0: never
 	issued            int64         // highest number begun when a read returned
@@ -69,14 +70,19 @@ func (p *player) begin(session, register int, isWrite bool) {
 	p.open[session] = o
 }
 
-// end finishes a session's operation. A read has seen the number.
+// end finishes a session's operation. A read has seen the number, and so has a
+// write if it is above its own.
 func (p *player) end(session int, number int64) finding {
 	o := p.open[session]
 	p.open[session] = nil
 	r, s := p.registers[o.register], p.sessions[session]
 	o.returned = p.now()
 	if o.write {
-		s.wrote(r, o.w, o.returned)
+		if o.overtaken = number > o.number; o.overtaken {
+			s.overtaken(r, o.w, o.returned)
+		} else {
+			s.wrote(r, o.w, o.returned)
+		}
 		r.end(&p.clock, o.before.span, o.number, session, true)
 	} else {
 		o.number, o.issued = number, r.issued
@@ -106,6 +112,7 @@ func (p *player) found(read past) finding {
 		}
 		shown = max(shown, o.number)
 		switch {
+		case o.overtaken:
 		case o.write:
 			acked = max(acked, o.number)
 			if o.session == read.session {
@@ -151,7 +158,7 @@ func (p *player) disordered(read past) bool {
 				return true // what the run began with was there before any write
 			}
 			for _, earlier := range p.log {
-				if earlier.write && earlier.register == read.register && earlier.number > read.number &&
+				if earlier.write && !earlier.overtaken && earlier.register == read.register && earlier.number > read.number &&
 					earlier.returned >= 0 && earlier.returned < later.began {
 					return true
 				}
@@ -171,7 +178,7 @@ func play(t *rapid.T, p *player, steps int, choose func(t *rapid.T, o *pending) 
 		case o.write && rapid.IntRange(0, 9).Draw(t, "lost") == 0:
 			p.lose(i)
 		case o.write:
-			p.end(i, 0)
+			p.end(i, rapid.Int64Range(0, p.registers[o.register].issued).Draw(t, "there"))
 		default:
 			p.end(i, choose(t, o))
 		}

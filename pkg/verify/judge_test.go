@@ -9,7 +9,7 @@ import (
 
 // perform plays a text: "0w1" begins a write of session 0 to register 1, "0r1"
 // a read, "0=5" ends the read with what it saw, "0." ends the write, "0?" loses
-// it. It returns what was found of the last read.
+// it, "0!" ends one that found a higher number. It returns what was found of the last read.
 func perform(t *testing.T, p *player, text string) finding {
 	t.Helper()
 	var last finding
@@ -27,6 +27,8 @@ func perform(t *testing.T, p *player, text string) finding {
 			last = p.end(session, number)
 		case '.':
 			p.end(session, 0)
+		case '!':
+			p.end(session, p.open[session].number+1)
 		case '?':
 			p.lose(session)
 		default:
@@ -69,6 +71,9 @@ func TestJudge(t *testing.T) {
 		{"an older one seen since", "0w0 0. 0w1 0. 0w2 0. 1r2 1=1 1r1 1=1 1r0 1=0", outOfOrder | stale},
 		{"an older one seen last", "0w2 0. 0w0 0. 0w1 0. 1r1 1=1 1r2 1=1 1r0 1=0", outOfOrder | stale},
 		{"a higher number that returned before", "2w0 0w0 0. 1w1 2. 1. 3r1 3=1 3r0 3=0", outOfOrder | stale},
+		{"own write overtaken, and the higher one not seen", "0w0 1w0 0! 0r0 0=0", inverted},
+		{"own write overtaken by one that returned", "0w0 1w0 1. 0! 0r0 0=0", stale},
+		{"seen where a write was overtaken", "0w0 1w0 0! 2r0 2=2", 0},
 		{"own writes put nothing in order", "0w0 0. 1w1 1. 1r0 1=0", stale},
 	} {
 		p := newPlayer(4, 3, 1000)

@@ -18,14 +18,16 @@ type write struct {
 	number   int64
 	session  int
 	began    time.Duration
-	returned time.Duration // < 0: it has not, or its outcome is unknown
+	returned time.Duration // < 0: it has not, or has changed nothing, or its outcome is unknown
 }
 
-// sight is a read and what it saw.
+// sight is a read and what it saw, or a write that saw that something higher
+// than its number was there.
 type sight struct {
 	number          int64
 	session, server int
 	began, returned time.Duration
+	byWrite         bool
 }
 
 // register is what all sessions together know of one register.
@@ -34,7 +36,7 @@ type register struct {
 
 	mu     sync.Mutex
 	issued int64   // highest number given out
-	acked  int64   // highest number whose write has returned
+	acked  int64   // highest number whose write has taken effect and returned
 	shown  int64   // highest number that a finished operation has written or seen
 	kept   []write // the newest writes, a number n at n % limit
 	limit  int64

@@ -95,9 +95,20 @@ func (s *session) takeIn(r *register, got sight) {
 	}
 }
 
-// wrote notes a write of the session that returned.
+// wrote notes a write of the session that returned and has taken effect.
 func (s *session) wrote(r *register, w write, at time.Duration) {
 	r.returnedOf(w, at)
 	w.returned = at
 	s.own[r.id] = w // numbers are given out in their order
+}
+
+// overtaken notes a write that found a higher number. It has changed nothing, so
+// that the session has nothing to see of it, and no position in a log to wait
+// for. But whoever comes later must not see less than it did.
+func (s *session) overtaken(r *register, w write, at time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if w.number > r.shown {
+		r.shown, r.by = w.number, sight{number: w.number, session: s.id, began: w.began, returned: at, byWrite: true}
+	}
 }

@@ -46,6 +46,9 @@ func (o Op) String() string {
 	if o.Unfinished {
 		end = "(no answer)"
 	}
+	if o.Write && o.Number == initial {
+		return fmt.Sprintf("register %d begins with %d", o.Register, o.Number)
+	}
 	if o.Write {
 		return fmt.Sprintf("session %d writes %d to register %d: %s..%s", o.Session, o.Number, o.Register, seconds(o.Began), end)
 	}
@@ -123,7 +126,7 @@ func (e *examples) keep(s *session, r *register, before look, had entitled, v ve
 
 func readOp(register int, s sight) Op {
 	return Op{
-		Session: s.session, Register: register, Number: s.number, Server: s.server,
+		Write: s.byWrite, Session: s.session, Register: register, Number: s.number, Server: s.server,
 		Began: s.began, Returned: s.returned,
 	}
 }
