@@ -303,8 +303,9 @@ var varying = []struct {
 	{regexp.MustCompile(`\b[0-9]+\.[0-9]+\.[0-9]+\b`), "VERSION"},
 	{regexp.MustCompile(`\(devel\)|v[0-9]\S*( \([0-9a-f]+\))?,`), "RELEASE"},
 	{regexp.MustCompile(`go1\S+`), "GO"},
-	{regexp.MustCompile(`\b[1-9][0-9]* (of|reads|stale)\b`), "N $1"},
+	{regexp.MustCompile(`\b[1-9][0-9]* (of|reads|writes|stale)\b`), "N $1"},
 	{regexp.MustCompile(`\b(of|session|register|writes|reads) [0-9]+\b`), "$1 N"},
+	{regexp.MustCompile(`\bin [0-9.]+ s\b`), "in N s"},
 	{regexp.MustCompile(`[ \t]+`), " "},
 }
 

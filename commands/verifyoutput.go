@@ -170,6 +170,7 @@ func verifyLines(r *verify.Result) []verifyLine {
 	linearizable := map[verify.Answer]cell{
 		verify.Yes: {"yes", goodTone}, verify.No: {"no", badTone}, verify.Unknown: {"-", warnTone},
 	}[r.Linearizable]
+	done := fmt.Sprintf("%d reads, %d writes in %.1f s", r.Reads, r.Writes, r.Elapsed.Seconds())
 	return []verifyLine{
 		{"own writes missed", countCell(r.OwnWrites)},
 		{"reads that went back", countCell(r.MonotonicReads)},
@@ -181,6 +182,7 @@ func verifyLines(r *verify.Result) []verifyLine {
 		{"first read after write", spreadCell(r.FirstReadTime)},
 		{"write", spreadCell(r.WriteTime)},
 		{"reads by server", cell{text: shares(r.ByServer, r.Reads)}},
+		{"done", cell{text: done}},
 		{"errors", cell{text: errorsText(r.Errors), tone: warnTone}},
 	}
 }
