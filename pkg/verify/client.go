@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"math/rand/v2"
 	"time"
@@ -67,15 +68,15 @@ func (c *client) pick() int { return c.role.from + c.random.IntN(c.role.to-c.rol
 
 // connect begins a session.
 func (c *client) connect(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, c.run.options.Timeout)
+	opening, cancel := context.WithTimeout(ctx, c.run.options.Timeout)
 	defer cancel()
-	err := c.open(ctx)
+	err := c.open(opening)
 	if err == nil {
 		c.session = newSession(c.run.newSessionID(), len(c.run.registers))
 		return true
 	}
 	c.leave()
-	if context.Cause(ctx) != context.Canceled {
+	if ctx.Err() == nil {
 		c.tally.errors.add("connect", err)
 		c.backOff(ctx)
 	}
@@ -100,13 +101,20 @@ func (c *client) open(ctx context.Context) (err error) {
 
 // leave ends the session.
 func (c *client) leave() {
-	if c.write != nil && c.write != c.read {
-		_ = c.write.Close()
+	if c.write != c.read {
+		discard(c.write)
 	}
-	if c.read != nil {
-		_ = c.read.Close()
-	}
+	discard(c.read)
 	c.read, c.write, c.session, c.back = nil, nil, nil, 0
+}
+
+// discard closes a connection, which the pool would keep else: another session
+// would have what was set on it.
+func discard(conn *sql.Conn) {
+	if conn != nil {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // which closes it
+		_ = conn.Close()                                           // of no effect then
+	}
 }
 
 // readRegister reads and judges.

@@ -22,7 +22,7 @@ func KnowsSetting(ctx context.Context, db *sql.DB, setting string) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	defer conn.Close()
+	defer discard(conn)
 	_, err = conn.ExecContext(ctx, setting)
 	if isNumber(err, errUnknownVariable) {
 		return false, nil

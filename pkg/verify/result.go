@@ -26,7 +26,7 @@ type Result struct {
 }
 
 // Keeps reports whether nothing was found that the promise excludes. That is
-// only worth something if Proves says so of a run in which it should fail.
+// only worth something if another run, where it should fail, Breaks the promise.
 func (r *Result) Keeps(p Promise) bool { return r.Found() >= p }
 
 // Found returns the strongest promise that was kept, which is all that a run
@@ -64,8 +64,8 @@ func (r *Result) Tested(p Promise) bool {
 }
 
 // Breaks reports whether something was found that the promise adds to the
-// weaker ones. A control that does not break it proves that a run which keeps
-// it has proved nothing.
+// weaker ones. If a control does not break it, a run that keeps it has proved
+// nothing.
 func (r *Result) Breaks(p Promise) bool {
 	switch p {
 	case None:

@@ -36,7 +36,8 @@ type run struct {
 	clock      atomic.Int64    // counts beginnings and ends of operations
 	sessions   atomic.Int64
 	reads      atomic.Int64
-	reported   atomic.Int64
+	reporting  sync.Mutex
+	reported   time.Duration
 }
 
 // Run makes the table, lets the clients work, and removes it. If the context
@@ -103,13 +104,15 @@ func (r *run) over(ctx context.Context) bool {
 	return ctx.Err() != nil || o.Duration > 0 && r.now() >= o.Duration || o.Reads > 0 && r.reads.Load() >= o.Reads
 }
 
-// report calls Progress if it is time to; whichever client comes first does.
+// report calls Progress if it is time to; whichever client comes first does, and
+// never two at once.
 func (r *run) report() {
-	if r.options.Progress == nil {
+	if r.options.Progress == nil || !r.reporting.TryLock() {
 		return
 	}
-	now, last := r.now(), r.reported.Load()
-	if now-time.Duration(last) >= reportEvery && r.reported.CompareAndSwap(last, int64(now)) {
+	defer r.reporting.Unlock()
+	if now := r.now(); now-r.reported >= reportEvery {
+		r.reported = now
 		r.options.Progress(Progress{now, r.options.Duration, r.reads.Load(), r.options.Reads})
 	}
 }

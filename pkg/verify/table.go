@@ -173,7 +173,7 @@ func (t *table) readOnce(ctx context.Context, db *sql.DB) (stored int64, err err
 	if err != nil {
 		return 0, err
 	}
-	defer conn.Close()
+	defer discard(conn)
 	var server int
 	err = conn.QueryRowContext(ctx, t.reads[0]).Scan(&stored, &server)
 	return stored, err
