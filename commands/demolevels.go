@@ -80,7 +80,7 @@ func (d *demo) level(level route.Level) ([]string, error) {
 	defer db.Close()
 	before := d.proxy.counters()
 	r, err := verify.Run(d.ctx, verify.Options{
-		Read: db, Write: db, Clients: demoClients, Duration: demoLasts, Statements: []string{verify.LevelStatement(level.String())},
+		Read: db, Write: db, Clients: demoClients, Duration: demoLasts, Statements: []string{verify.Setting("consistency", level.String())},
 	})
 	if err != nil {
 		return nil, err

@@ -237,7 +237,7 @@ func (s *stage) ownAnswer(text string) []byte {
 		ok := wire.OK{Status: wire.Autocommit, Trackers: vars(nil, "character_set_client", "utf8mb4", "character_set_results", "utf8mb4", "collation_connection", "utf8mb4_general_ci")}
 		b, _ := wire.AppendMessage(nil, ok.Append(nil, s.caps), 1)
 		return b
-	case strings.HasPrefix(text, "SET last_insert_id"):
+	case strings.HasPrefix(text, "SET last_insert_id"), text == "DO 0":
 		ok := wire.OK{Status: wire.Autocommit}
 		b, _ := wire.AppendMessage(nil, ok.Append(nil, s.caps), 1)
 		return b
@@ -270,9 +270,7 @@ func (m result) append(b []byte, caps wire.Capability, seq byte) ([]byte, byte) 
 	}
 	end := wire.OK{AfterRows: true, Status: wire.Autocommit | m.status}
 	if !caps.Has(wire.DeprecateEOF) {
-		// That another result follows is what a server tells here, and a proxy cannot know yet. Clients
-		// look at the end of the rows.
-		middle := wire.OK{AfterRows: true, EOF: true, Status: end.Status &^ wire.MoreResults}
+		middle := wire.OK{AfterRows: true, EOF: true, Status: end.Status} // it tells already that another result follows
 		put(middle.Append(nil, caps))
 		end.EOF = true
 	}

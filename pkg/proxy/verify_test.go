@@ -56,7 +56,7 @@ func (v *verified) run(ctx context.Context, level string, reads int64) *verify.R
 	}
 	r, err := verify.Run(ctx, verify.Options{
 		Read: db, Write: db, Clients: *verifyClients, Reads: reads, Duration: until, Timeout: 40 * time.Second, Settle: time.Minute,
-		Statements: []string{verify.LevelStatement(level)},
+		Statements: []string{verify.Setting("consistency", level)},
 	})
 	if err != nil {
 		v.t.Error(err)

@@ -1,0 +1,149 @@
+package proxy
+
+import (
+	"bytes"
+	"strconv"
+	"time"
+
+	"github.com/mysqlrw/mysqlrw/pkg/flavor"
+	"github.com/mysqlrw/mysqlrw/pkg/gtid"
+	"github.com/mysqlrw/mysqlrw/pkg/topology"
+	"github.com/mysqlrw/mysqlrw/pkg/wire"
+	"github.com/mysqlrw/mysqlrw/route"
+)
+
+func (s *session) track(l *link, d *route.Decision, block []byte, epoch topology.Epoch, out *outcome) {
+	changed, server, plain := false, d.Server, d.Class == route.Set
+	r := wire.ReadTrackers(block)
+	for {
+		t, ok := r.Next()
+		if !ok {
+			break
+		}
+		switch t.Type {
+		case wire.TrackGTIDs:
+			if text, err := t.GTIDs(); err == nil {
+				s.position(l, server, text, epoch, out)
+			}
+		case wire.TrackVariables:
+			v := t.Variables()
+			for {
+				name, value, ok := v.Next()
+				if !ok {
+					break
+				}
+				if string(name) == "last_gtid" {
+					s.position(l, server, value, epoch, out)
+				} else {
+					changed = true
+				}
+			}
+		case wire.TrackSchema, wire.TrackCharacteristics:
+			changed = true
+		case wire.TrackStateChange:
+			out.stateChanged = !l.noisy
+			l.noisy = false
+		}
+	}
+	if !changed {
+		return
+	}
+	if plain {
+		s.state = s.state.Track(block)
+	} else {
+		s.state = s.state.Suspect(block)
+	}
+	l.state = s.state
+	s.follow()
+}
+
+func (s *session) lookAfter(l *link, req *request) {
+	if l.catalog.Server().Flavor != flavor.MariaDB || l.state != s.state || l.conn.Err() != nil {
+		return
+	}
+	if req.st.Facts.Any(route.FactRoutine|route.FactSession|route.FactUnseen) || req.st.Count > 1 {
+		s.unseen, l.dirty = l, true
+	}
+}
+
+func (s *session) lookNow() {
+	l := s.unseen
+	s.unseen = nil
+	s.with(l, func() {
+		if l.state == s.state {
+			s.lookUp(l)
+			l.dirty = false
+		}
+	})
+}
+
+func (s *session) lookUp(l *link) {
+	if l.catalog.Server().Flavor != flavor.MariaDB || l.state != s.state || l.conn.Err() != nil {
+		return
+	}
+	var values [][]byte
+	for _, query := range l.catalog.Look() {
+		r, err := l.conn.Query(s.ctx, query)
+		if err != nil || len(r.Rows) != 1 {
+			l.spoiled = true
+			return
+		}
+		values = append(values, r.Rows[0]...)
+	}
+	if _, err := l.conn.Exec(s.ctx, "DO 0"); err != nil { // the row that was read last is in the text of warnings
+		l.spoiled = true
+		return
+	}
+	s.state = s.state.Looked(values)
+	l.state = s.state
+	s.follow()
+}
+
+func (s *session) bind(server int) {
+	name := s.state.Bound()
+	if name == s.bound {
+		return
+	}
+	if s.bound != "" {
+		s.route.Release(route.PinConnection, s.bound)
+	}
+	if s.bound = name; name != "" {
+		s.route.Hold(route.PinConnection, name, s.serverName(server))
+	}
+}
+
+func (s *session) follow() {
+	s.route.Schema = s.state.Schema()
+	mode, ok := s.state.Value("sql_mode")
+	if !ok {
+		mode = s.defaults.mode
+	}
+	charset, _ := s.state.Value("character_set_client")
+	s.route.Follow(mode, charset)
+	s.wait = 0
+	if text, ok := s.state.Value("wait_timeout"); ok {
+		if seconds, err := strconv.Atoi(text); err == nil {
+			s.wait = time.Duration(seconds) * time.Second
+		}
+	}
+}
+
+func (s *session) position(l *link, server int, text []byte, epoch topology.Epoch, out *outcome) {
+	if len(text) == 0 {
+		return
+	}
+	if bytes.Equal(l.position, text) {
+		out.position = l.at
+		return
+	}
+	if len(text) > s.p.conf.Load().positionPiggyback() && l.catalog.Server().Flavor == flavor.MySQL {
+		l.from.large.Store(true)
+	}
+	v, err := gtid.ParseValue(string(text))
+	if err != nil {
+		return
+	}
+	l.position, l.at = append(l.position[:0], text...), v
+	s.cluster.monitor.Learn(server, epoch, v)
+	out.position = v
+}
