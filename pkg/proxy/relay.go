@@ -193,8 +193,8 @@ func (s *session) erred(l *link, req *request, d *route.Decision, a *wire.Answer
 	case 1615: // the statement has to be prepared anew
 		if req.command == wire.ComStmtExecute {
 			l.forget(req.stmt.text)
-			out.anew = true
-			return true
+			out.anew = !req.piecemeal()
+			return out.anew
 		}
 	case 1053, 1927, 3169: // the server closes behind it
 		if req.repeatable() && s.lost(d.Server, out.begun) == "" && !s.wasKilled() {
