@@ -230,7 +230,7 @@ func (s *session) prelude(l *link, req *request) (sure bool, err error) {
 		sure = diff.Schema == "" && (diff.Set == "" || l.from.sure(s.account, s.state))
 		l.state = s.state
 	}
-	if own := s.tracks.gtids || l.from.large.Load(); own != l.ownGTIDs && !l.conn.Status().Has(wire.InTransaction) && l.catalog.Server().Flavor == flavor.MySQL {
+	if own := s.tracks.gtids || l.from.large.Load(); own != l.ownGTIDs && !req.asksPrevious() && !l.conn.Status().Has(wire.InTransaction) && l.catalog.Server().Flavor == flavor.MySQL {
 		set := "SET session_track_gtids=ALL_GTIDS"
 		if own {
 			set = "SET session_track_gtids=OWN_GTID"

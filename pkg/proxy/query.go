@@ -244,6 +244,11 @@ func refusal(d *route.Decision) (code uint16, state string) {
 	return 1105, "HY000"
 }
 
+// asksPrevious tells whether a statement is about the one before: nothing may run in between.
+func (req *request) asksPrevious() bool {
+	return req.st.Facts.Any(route.FactPrevious) || req.st.Class == route.Diagnostics
+}
+
 // executes tells whether a prepared statement is run, once or for many rows.
 func (req *request) executes() bool {
 	return req.command == wire.ComStmtExecute || req.command == wire.ComStmtBulkExecute

@@ -224,6 +224,14 @@ func stories() []story {
 			{"PREPARE q FROM 'SELECT * FROM missing'", "error 1146", ""},
 			{"EXECUTE IMMEDIATE 'SELECT 4'", "4", ""},
 		}, only: flavor.MariaDB},
+		{name: "what is asked behind an EXECUTE", plain: true, asks: []ask{
+			{"PREPARE p FROM 'INSERT INTO auto (n) VALUES (1), (2)'", "", ""},
+			{"EXECUTE p", "", "primary"},
+			{"SELECT ROW_COUNT()", "2", "primary"},
+			{"PREPARE p FROM 'SELECT CAST(''x'' AS SIGNED)'", "", ""},
+			{"EXECUTE p", "0", ""},
+			{"SHOW WARNINGS", "Warning", ""},
+		}},
 		{name: "SET of the transaction's kind", asks: []ask{
 			{"SET SESSION TRANSACTION READ ONLY", "", ""}, {"INSERT INTO auto (n) VALUES (1)", "error 1792", ""}, {"SET SESSION TRANSACTION READ WRITE", "", ""}, {"INSERT INTO auto (n) VALUES (1)", "", "primary"},
 		}},
