@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mysqlrw/mysqlrw/pkg/deadline"
+	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/frontend"
 	"github.com/mysqlrw/mysqlrw/pkg/sessionstate"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
@@ -189,9 +190,11 @@ func (s *session) readFailed(err error) error {
 			}
 			return s.cut()
 		}
-		_ = s.client.SetDeadline(time.Now().Add(time.Second))
-		_ = s.client.WriteError(4031, "HY000", "The client was disconnected by the server because of inactivity. "+
-			"See timeouts.idle-timeout of mysqlrw for configuring this behavior.")
+		if s.first.Catalog().Server().Flavor == flavor.MySQL { // clients of MariaDB do not expect a word
+			_ = s.client.SetDeadline(time.Now().Add(time.Second))
+			_ = s.client.WriteError(4031, "HY000", "The client was disconnected by the server because of inactivity. "+
+				"See timeouts.idle-timeout of mysqlrw for configuring this behavior.")
+		}
 		return errors.New("client was idle for too long")
 	}
 	return err
