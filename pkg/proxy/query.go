@@ -260,12 +260,6 @@ func (req *request) piecemeal() bool {
 	return req.command == wire.ComStmtBulkExecute || req.st.Class == route.Call || req.st.Class == route.Execute
 }
 
-// asksPrevious tells whether a statement asks for something of the one before: nothing of the proxy's
-// own must come between.
-func (req *request) asksPrevious() bool {
-	return req.st.Facts.Any(route.FactPrevious) || req.st.Class == route.Diagnostics
-}
-
 // repeatable tells whether a statement does no harm if it runs twice.
 func (req *request) repeatable() bool {
 	if req.command == wire.ComStmtPrepare {
