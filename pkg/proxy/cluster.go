@@ -59,6 +59,8 @@ type dialing struct {
 	large atomic.Bool
 	// rights counts the changes of accounts and privileges that went through here.
 	rights atomic.Uint64
+	// runsInit: the server has an init_connect, whose work a reset undoes and does not do again.
+	runsInit atomic.Bool
 	// small: the server takes no statements of some KB, since max_allowed_packet is less.
 	small atomic.Bool
 
@@ -229,6 +231,7 @@ func (d *dialing) catalogFor(ctx context.Context, conn *backend.Conn) (*sessions
 	}
 	d.mu.Lock()
 	d.catalog, d.of, d.defaults, d.asked = c, v.Text, standard, now
+	d.runsInit.Store(standard.runsInit)
 	d.mu.Unlock()
 	return c, nil
 }
@@ -280,10 +283,11 @@ type defaults struct {
 	// ownCharset: the server takes no notice of the character set of a login, as with
 	// skip-character-set-client-handshake.
 	ownCharset bool
+	runsInit   bool // init_connect is not empty
 }
 
 func askDefaults(ctx context.Context, conn *backend.Conn) (defaults, error) {
-	r, err := conn.Query(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('sql_mode', 'autocommit', 'transaction_isolation', 'tx_isolation')")
+	r, err := conn.Query(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('sql_mode', 'autocommit', 'transaction_isolation', 'tx_isolation', 'init_connect')")
 	if err != nil {
 		return defaults{}, err
 	}
@@ -294,6 +298,8 @@ func askDefaults(ctx context.Context, conn *backend.Conn) (defaults, error) {
 			d.mode = value
 		case "autocommit":
 			d.autocommitOff = value == "OFF"
+		case "init_connect":
+			d.runsInit = value != ""
 		default:
 			d.readCommitted = value == "READ-COMMITTED"
 		}

@@ -129,10 +129,10 @@ func (l *link) reset(ctx context.Context) error {
 
 // asNew tells whether a new session may have the connection. MySQL from 9.6 on, at least up to 9.7.4,
 // does not give a connection that was reset all that a new one has: its foreign keys cascade without
-// a word in the binary log.
+// a word in the binary log. And no server runs its init_connect again.
 func (l *link) asNew() bool {
 	v := l.catalog.Server()
-	return !l.again || v.Flavor != flavor.MySQL || !v.Version.AtLeast(9, 6, 0)
+	return !l.again || (v.Flavor != flavor.MySQL || !v.Version.AtLeast(9, 6, 0)) && !l.from.runsInit.Load()
 }
 
 // current tells whether the connection has the privileges that a login of now would have, as far as

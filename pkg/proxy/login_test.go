@@ -71,6 +71,14 @@ func TestInitConnect(t *testing.T) {
 		if got := r.transcript([]step{query("SELECT schema_name FROM logins LIMIT 1")}); !strings.Contains(got, `ROW "\x01f"`) {
 			t.Errorf("no login was noted:\n%s", got)
 		}
+		exec(t, s.all, "SET GLOBAL init_connect = 'SET @here = 7'")
+		for range 3 { // nobody has a connection that was reset
+			r := mustDialRaw(t, s.address, o)
+			if got := r.transcript([]step{query("SELECT @here"), query("SET @own = 1")}); !strings.Contains(got, `ROW "\x017"`) {
+				t.Errorf("what init_connect has set is gone:\n%s", got)
+			}
+			_ = r.c.Close()
+		}
 		exec(t, s.all, "SET GLOBAL init_connect = 'nonsense'")
 		for _, schema := range []string{"f", ""} {
 			o.schema = schema
