@@ -27,7 +27,7 @@ func (s *serving) optionsFor(c *config.Config) (proxy.Options, error) {
 		MaxConnections: c.Limits.MaxConnections, MaxConnectionsPerUser: c.Limits.MaxConnectionsPerUser,
 		PositionPiggyback: int(c.Limits.PositionPiggyback),
 		PrimaryReadLimit:  c.Limits.PrimaryReadLimit, MaxPacket: int(c.Limits.MaxPacket), QueueLength: c.Limits.QueueLength,
-		AcquireTimeout: c.Pool.AcquireTimeout, MaxLifetime: c.Pool.MaxLifetime, ProveAgain: c.Pool.ProveAgain, ServerIDs: c.Pool.ConnectionID == "server",
+		AcquireTimeout: c.Pool.AcquireTimeout, MaxLifetime: c.Pool.MaxLifetime, ProveAgain: c.Pool.ProveAgain, ServerIDs: c.Pool.ConnectionID == "server", Unshared: c.Pool.Multiplexing == "off",
 		Heartbeat: lag.HeartbeatTable{
 			Name: c.Monitor.HeartbeatTable, UTC: c.Monitor.HeartbeatZone == "utc", Interval: c.Monitor.HeartbeatInterval,
 		},

@@ -166,6 +166,8 @@ type Pool struct {
 	// of a password's proof over which a server is asked again.
 	MaxLifetime time.Duration `toml:"max-lifetime" min:"1s" effect:"now"`
 	ProveAgain  time.Duration `toml:"prove-again" min:"1ms" effect:"now"`
+	// Multiplexing says whether clients share connections.
+	Multiplexing string `toml:"multiplexing" enum:"on|off" effect:"session"`
 	// ConnectionID says whose number CONNECTION_ID() is.
 	ConnectionID string `toml:"connection-id" enum:"proxy|server" effect:"now"`
 }
@@ -218,7 +220,7 @@ func defaults() *Config {
 		Policy:  policyFrom(route.DefaultPolicy()),
 		Pool: Pool{
 			MaxConnections: 100, MaxIdle: 50, IdleTimeout: time.Minute, AcquireTimeout: 30 * time.Second,
-			MaxLifetime: 10 * time.Minute, ProveAgain: 10 * time.Second, ConnectionID: "proxy",
+			MaxLifetime: 10 * time.Minute, ProveAgain: 10 * time.Second, Multiplexing: "on", ConnectionID: "proxy",
 		},
 		Timeouts: Timeouts{
 			ConnectTimeout: 5 * time.Second, LoginTimeout: 10 * time.Second, IdleTimeout: 8 * time.Hour,

@@ -76,8 +76,9 @@ type dialing struct {
 
 // key is what connections of one kind have in common.
 type key struct {
-	account *account
-	want    wire.Capability
+	account    *account
+	want       wire.Capability
+	attributes string // the client's own, as it sent them; "" where connections are shared
 }
 
 // stateProof is a state that an account was able to set.
@@ -175,6 +176,11 @@ func schemaOf(ctx context.Context) string {
 func (d *dialing) login(ctx context.Context, k key) (*link, error) {
 	rights := d.rights.Load()
 	o := d.options(k.account)
+	if k.attributes != "" {
+		if own, err := wire.DecodeAttributes([]byte(k.attributes)); err == nil {
+			o.Attributes = own
+		}
+	}
 	o.Want, o.ConnectTimeout, o.Buffers = k.want, d.p.conf.Load().ConnectTimeout, &d.buffers
 	o.Schema = schemaOf(ctx)
 	conn, err := backend.Dial(ctx, o)

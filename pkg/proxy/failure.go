@@ -227,6 +227,9 @@ func (s *session) lost(i int, begun bool) string {
 			all = append(all, "an open cursor")
 		}
 	}
+	if s.p.conf.Load().Unshared && s.links[i].have && i < len(s.snap.Servers) && s.snap.Servers[i].Role == route.Primary {
+		all = append(all, "the session itself")
+	}
 	return strings.Join(all, ", ")
 }
 

@@ -228,7 +228,11 @@ func (a *authenticator) Verify(ctx context.Context, login *frontend.Login) error
 // prove logs in to the primary, or to any server if there is none, with a connection of its own: one
 // of the pool proves nothing of now. The connection is left in the pool.
 func (s *session) prove(ctx context.Context, one *account, login *frontend.Login) error {
-	k := key{account: one, want: login.Capabilities & carried}
+	s.attributes = ""
+	if s.p.conf.Load().Unshared {
+		s.attributes = string(login.Attributes)
+	}
+	k := key{account: one, want: login.Capabilities & carried, attributes: s.attributes}
 	err := errors.New("no server can be reached")
 	s.cluster.fill(&s.snap, s.p.now())
 	for _, i := range s.cluster.primaryFirst() {
@@ -347,6 +351,9 @@ func (s *session) admit(login *frontend.Login) error {
 		return err
 	}
 	s.want = s.client.Capabilities() & carried
+	if s.p.conf.Load().Unshared {
+		s.attributes = string(login.Attributes)
+	}
 	if max := s.p.conf.Load().MaxConnectionsPerUser; max > 0 && s.p.sessions.ofUser(login.User) >= max {
 		message := fmt.Sprintf("User '%s' has exceeded the 'max-connections-per-user' resource (current value: %d)", login.User, max)
 		_ = s.fail(1226, "42000", message)
@@ -380,7 +387,31 @@ func (s *session) admit(login *frontend.Login) error {
 			return err
 		}
 	}
+	if err := s.takeOwn(); err != nil {
+		return err
+	}
 	return s.ok()
+}
+
+// takeOwn opens the client's connection where it shares none.
+func (s *session) takeOwn() error {
+	if !s.p.conf.Load().Unshared {
+		return nil
+	}
+	s.cluster.fill(&s.snap, s.p.now())
+	i := s.choose(&request{}, &route.Decision{Server: -1, Target: route.ToAll})
+	if i < 0 {
+		return nil // its first statement waits for a server
+	}
+	_, err := s.acquire(i)
+	var refused *wire.ServerError
+	switch {
+	case errors.As(err, &refused):
+		_ = s.fail(refused.Code, refused.State, refused.Message)
+	case err != nil:
+		_ = s.fail(1105, "HY000", "mysqlrw: "+plain(err))
+	}
+	return err
 }
 
 // selectFirst selects the schema of a login. One that the account was seen to have is not asked for
@@ -425,6 +456,9 @@ func (s *session) askSchema(i int, schema string) (string, error) {
 		return "", err
 	}
 	defer func() {
+		if s.p.conf.Load().Unshared {
+			return
+		}
 		l.dirty = true
 		s.giveBack(i, s.links[i].h)
 		s.links[i] = held{}

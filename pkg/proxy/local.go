@@ -96,7 +96,9 @@ func (s *session) resetLinks() {
 			continue
 		}
 		l.unselected = false // as the server leaves it
-		s.letGo(i, pool.Soft)
+		if one.at = s.p.now(); !s.needs(i) {
+			s.letGo(i, pool.Soft)
+		}
 	}
 	s.insertOn, s.last = nil, -1
 }
@@ -182,7 +184,7 @@ func (s *session) setOption(payload []byte) error {
 			*one = held{}
 			continue
 		}
-		if !s.needs(i) {
+		if !s.ties(i) {
 			s.giveBack(i, one.h)
 			*one = held{}
 			continue

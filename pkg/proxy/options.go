@@ -59,6 +59,9 @@ type Options struct {
 	QueueLength  int
 	QueueTimeout time.Duration
 
+	// Unshared gives each client connections of its own to the servers, from its login on, which end with
+	// it and have its connection attributes.
+	Unshared bool
 	// ServerIDs has CONNECTION_ID() be that of the connection to the primary, which the session then
 	// keeps: what it finds in the process list is itself. Otherwise it is the proxy's own number.
 	ServerIDs bool

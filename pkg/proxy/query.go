@@ -77,7 +77,7 @@ func (s *session) run(req *request) error {
 			}
 		}()
 	}
-	if s.route.Held() || s.route.Transaction.Server != "" {
+	if s.route.Held() || s.route.Transaction.Server != "" || s.p.conf.Load().Unshared {
 		if err := s.stillThere(); err != nil {
 			return err
 		}

@@ -28,8 +28,11 @@ type session struct {
 	account *account
 	user    string
 	want    wire.Capability // what connections must be able to do for this client
-	ctx     context.Context // ends when the client is gone or the session is to be cut
-	cancel  context.CancelCauseFunc
+	// attributes are those of the client's connection, where it shares its connections to servers with
+	// nobody.
+	attributes string
+	ctx        context.Context // ends when the client is gone or the session is to be cut
+	cancel     context.CancelCauseFunc
 
 	route    route.Session
 	policy   route.Policy
@@ -206,7 +209,7 @@ func (s *session) free() bool {
 		return false
 	}
 	for i := range s.links {
-		if s.links[i].have {
+		if s.links[i].have && (!s.p.conf.Load().Unshared || s.ties(i)) {
 			return false
 		}
 	}
@@ -242,7 +245,7 @@ func (s *session) giveBack(i int, h *handle) {
 	l.insertID.owed = nil
 	pool := s.cluster.servers[i].dialing.pool
 	switch {
-	case l.conn.Err() != nil || l.spoiled || !l.asNew():
+	case l.conn.Err() != nil || l.spoiled || !l.asNew() || s.p.conf.Load().Unshared:
 		pool.Discard(h)
 		return
 	case l.dirty || s.needs(i) || l.conn.Status().Has(wire.InTransaction):

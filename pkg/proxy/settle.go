@@ -17,11 +17,14 @@ func (s *session) settle(i int, req *request, out *outcome) {
 	s.last = i
 	one.at = s.p.now()
 	s.ask(l, out.warnings > 0)
-	if s.needs(i) {
+	if s.ties(i) {
 		return
 	}
 	if l.spoiled {
 		s.discard(i)
+		return
+	}
+	if s.needs(i) {
 		return
 	}
 	keep := pool.Soft
@@ -88,8 +91,11 @@ func (s *session) settleQuestion() {
 	}
 }
 
-// needs tells whether the session must keep the connection to a server: something lives on it.
-func (s *session) needs(i int) bool {
+// needs tells whether the session keeps the connection to a server.
+func (s *session) needs(i int) bool { return s.p.conf.Load().Unshared || s.ties(i) }
+
+// ties tells whether something of the session lives on its connection to a server.
+func (s *session) ties(i int) bool {
 	name := s.cluster.servers[i].Name
 	l := s.links[i].h.Member
 	if s.route.Transaction.Open && s.route.Transaction.Server == name || l.conn.Status().Has(wire.InTransaction) {

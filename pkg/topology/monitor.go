@@ -91,6 +91,9 @@ func (m *Monitor) Run(ctx context.Context) {
 	all.Wait()
 }
 
+// notKept is the interval from which on no connection is kept between two checks.
+const notKept = 10 * time.Second
+
 func (m *Monitor) watch(ctx context.Context, mb *member) {
 	defer mb.link.close()
 	timer := time.NewTimer(0)
@@ -103,6 +106,9 @@ func (m *Monitor) watch(ctx context.Context, mb *member) {
 		case <-timer.C:
 		}
 		m.check(ctx, mb)
+		if m.options.Interval >= notKept {
+			mb.link.close()
+		}
 		timer.Reset(m.options.Interval)
 	}
 }
