@@ -301,7 +301,7 @@ func opensTransaction(req *request) bool {
 // addInsertID sets LAST_INSERT_ID() where the statement could see another session's.
 func (s *session) addInsertID(l *link, req *request) {
 	asks := req.st.Facts.Any(route.FactLastInsertID)
-	if !asks && req.st.Target == route.ToReplica || !s.insertID.known && s.insertOn == l {
+	if !asks && req.st.Target == route.ToReplica || !s.insertID.known && s.owes(l) {
 		return
 	}
 	if !s.insertID.known {
@@ -319,30 +319,49 @@ func (s *session) addInsertID(l *link, req *request) {
 
 // hasInsertOn tells whether the session has, or got back, the connection that knows LAST_INSERT_ID().
 func (s *session) hasInsertOn() bool {
-	return s.insertOn != nil && s.links[s.insertAt].h != nil && s.links[s.insertAt].h.Member == s.insertOn && s.regain(s.insertAt)
+	return s.insertOn != nil && s.links[s.insertAt].h != nil && s.links[s.insertAt].h.Member == s.insertOn && s.regain(s.insertAt) &&
+		s.owes(s.insertOn)
+}
+
+// owes tells whether a connection that the session has knows its LAST_INSERT_ID() still: another session
+// may have had the connection meanwhile.
+func (s *session) owes(l *link) bool {
+	return s.insertOn == l && s.debt != nil && l.insertID.owed == s.debt
 }
 
 // collectInsertID learns LAST_INSERT_ID() from the connection that has it, or from whoever took that.
 func (s *session) collectInsertID() {
 	s.insertID = insertID{value: s.insertOK, known: true}
 	defer func() { s.insertOn, s.debt = nil, nil }()
-	l := s.insertOn
-	if s.with(l, func() {
+	l, asked := s.insertOn, false
+	has := s.with(l, func() {
+		if asked = s.owes(l); !asked {
+			return
+		}
 		if value, err := l.lastInsertID(s.ctx); err == nil {
 			s.insertID.value = value
 			l.insertID = insertID{value: value, known: true}
 		}
-	}) {
+	})
+	if asked || s.debt == nil {
 		return
 	}
-	if s.debt == nil {
+	paid := func(value uint64, ok bool) {
+		if ok {
+			s.insertID.value = value
+		}
+	}
+	if has { // whoever had it meanwhile has paid
+		select {
+		case value, ok := <-s.debt.paid:
+			paid(value, ok)
+		default:
+		}
 		return
 	}
 	select {
 	case value, ok := <-s.debt.paid:
-		if ok {
-			s.insertID.value = value
-		}
+		paid(value, ok)
 	case <-s.ctx.Done():
 	}
 }
