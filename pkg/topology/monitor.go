@@ -91,6 +91,9 @@ func (m *Monitor) Run(ctx context.Context) {
 	all.Wait()
 }
 
+// askAgain is after how long at most a server is asked again that did not answer.
+const askAgain = time.Second
+
 // notKept is the interval from which on no connection is kept between two checks.
 const notKept = 10 * time.Second
 
@@ -105,16 +108,19 @@ func (m *Monitor) watch(ctx context.Context, mb *member) {
 		case <-mb.hurry:
 		case <-timer.C:
 		}
-		m.check(ctx, mb)
+		next := m.options.Interval
+		if !m.check(ctx, mb) {
+			next = min(next, askAgain)
+		}
 		if m.options.Interval >= notKept {
 			mb.link.close()
 		}
-		timer.Reset(m.options.Interval)
+		timer.Reset(next)
 	}
 }
 
-// check asks one server and judges all by the answer.
-func (m *Monitor) check(ctx context.Context, mb *member) {
+// check asks one server and judges all by the answer. It tells whether there was one.
+func (m *Monitor) check(ctx context.Context, mb *member) (answered bool) {
 	before := mb.known.Load() // what the server must report, as it is asked later
 	limited, cancel := context.WithTimeout(ctx, m.options.Timeout)
 	seen, err := mb.link.look(limited, m.options.Now,
@@ -122,7 +128,7 @@ func (m *Monitor) check(ctx context.Context, mb *member) {
 		lag.Options{Budget: m.options.Timeout / 2, HeartbeatTable: m.options.Heartbeat}, mb.Role == FixedPrimary)
 	cancel()
 	if ctx.Err() != nil {
-		return // it was we who broke it off
+		return false // it was we who broke it off
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -138,6 +144,7 @@ func (m *Monitor) check(ctx context.Context, mb *member) {
 		e.At = m.options.Now()
 		m.options.Events(e)
 	}
+	return err == nil
 }
 
 // Recheck asks for a check of the server now, not at the end of the interval.
