@@ -129,9 +129,13 @@ func (l *link) reset(ctx context.Context) error {
 
 // asNew tells whether a new session may have the connection. MySQL from 9.6 on, at least up to 9.7.4,
 // does not give a connection that was reset all that a new one has: its foreign keys cascade without
-// a word in the binary log. And no server runs its init_connect again.
+// a word in the binary log. And no server runs its init_connect again, or puts IGNORE_SPACE into the
+// sql_mode again for a client that asked for it at the login.
 func (l *link) asNew() bool {
 	v := l.catalog.Server()
+	if l.again && l.conn.Capabilities().Has(wire.IgnoreSpace) {
+		return false
+	}
 	return !l.again || (v.Flavor != flavor.MySQL || !v.Version.AtLeast(9, 6, 0)) && !l.from.runsInit.Load()
 }
 

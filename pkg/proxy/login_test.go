@@ -18,7 +18,7 @@ import (
 func TestLoginSchema(t *testing.T) {
 	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
 		c := sandboxtest.Cluster(t, sandbox.Options{Flavor: f, Replicas: 1})
-		sandboxtest.Exec(t, c.Primary(), "CREATE DATABASE mine", "CREATE DATABASE yours", "CREATE USER u@'%' IDENTIFIED BY 'pw'", "GRANT ALL ON mine.* TO u@'%'")
+		sandboxtest.Exec(t, c.Primary(), "CREATE DATABASE mine", "CREATE DATABASE yours", "CREATE USER u@'%' IDENTIFIED BY 'pw'", "GRANT ALL ON mine.* TO u@'%'", "CREATE TABLE mine.t (a INT)")
 		if err := c.WaitReplicated(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -49,6 +49,26 @@ func TestLoginSchema(t *testing.T) {
 					t.Errorf("%s: error %d, want %d", schema, got, want)
 				}
 			}
+		}
+		for _, login := range []rawOptions{
+			{user: "u", password: "pw", schema: "mine", tls: true, caps: ordinary | wire.IgnoreSpace | wire.FoundRows},
+			{user: "u", password: "pw", tls: true, caps: ordinary | wire.IgnoreSpace},
+		} {
+			client, err := dialRaw(t, r.address, login)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range []string{"SELECT COUNT (*) FROM mine.t", "SELECT COUNT (*) FROM mine.t FOR UPDATE"} {
+				client.send(wire.AppendQuery(nil, text, client.caps))
+				if p := client.packet(); p[0] == 0xff {
+					t.Errorf("%s, by a client with IGNORE_SPACE: %q", text, p)
+				}
+				_ = client.c.Close()
+				if client, err = dialRaw(t, r.address, login); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_ = client.c.Close()
 		}
 		sandboxtest.Exec(t, c.Primary(), "DROP DATABASE mine")
 		db := r.open(func(c *mysql.Config) { c.User, c.Passwd, c.DBName = "u", "pw", "mine" })
