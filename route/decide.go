@@ -2,10 +2,14 @@ package route
 
 import "strings"
 
+// TimeoutText is what a client is told whose read no server can have in time, to the letter that
+// clients know.
+const TimeoutText = "wait replication complete timeout, please retry"
+
 // What a client is told where nothing may run its statement.
 const (
 	sayNodeNotFound = "force HINT server node is not found, please check."
-	sayTimeout      = "wait replication complete timeout, please retry"
+	sayTimeout      = TimeoutText
 	sayReadOnly     = "this endpoint is read-only: it never reaches the primary"
 	sayNoReplica    = "no replica can be read"
 	sayNoPrimary    = "no server takes writes"

@@ -10,14 +10,12 @@ import (
 	"github.com/mysqlrw/mysqlrw/route"
 )
 
-// sayTimeout is what a client is told whose read no server can have in time.
-const sayTimeout = "wait replication complete timeout, please retry"
-
-// informed makes a decision again that needs the primary's position. An error is of a session that is
-// over; a position that cannot be had is a decision for nobody.
+// informed makes a decision again that needs the primary's position. If that cannot be had the read is
+// for nobody, and waits for a primary.
 func (s *session) informed(req *request, d route.Decision) route.Decision {
 	since := req.arrived
-	if d.Level != route.Global && d.Level != route.SCC {
+	global := d.Level == route.Global || d.Level == route.SCC
+	if !global && s.route.Unsettled() && req.st.Hint.After(req.text) == "" {
 		s.p.counts.moved.Add(1)
 		since = s.answered // it is about what the session has seen until then
 	}
@@ -41,7 +39,7 @@ func (s *session) allowed(req *request, d *route.Decision) (again bool, err erro
 	done, ok := s.fallBack(why)
 	if !ok {
 		s.note(req, d, -1)
-		return false, s.fail(1205, "HY000", sayTimeout)
+		return false, s.fail(1205, "HY000", route.TimeoutText)
 	}
 	defer done()
 	return s.try(req, d)
@@ -177,7 +175,7 @@ func (s *session) afterWait(req *request, d *route.Decision) (again bool, err er
 	if d.Fallback == route.Refuse {
 		s.p.counts.timeouts.Add(1)
 		s.note(req, d, -1)
-		return false, s.fail(1205, "HY000", sayTimeout)
+		return false, s.fail(1205, "HY000", route.TimeoutText)
 	}
 	req.late = true
 	return true, nil

@@ -101,6 +101,7 @@ func (s *session) awaitPrimary(req *request) (again bool, err error) {
 	switch {
 	case err == nil:
 		req.attempts, req.excluded = 0, 0
+		req.current, req.late = nil, false // they were about the servers of before
 		return true, nil
 	case s.ctx.Err() != nil:
 		return false, s.cut()

@@ -221,7 +221,7 @@ func (s *session) refused(req *request, d *route.Decision) (again bool, err erro
 	if missing {
 		message += ", waited " + s.p.conf.Load().PrimaryWait.String()
 	}
-	if d.Error != sayTimeout { // which clients know to the letter
+	if d.Error != route.TimeoutText { // which clients know to the letter
 		message = "mysqlrw: " + message
 	}
 	return false, s.fail(code, state, message)
