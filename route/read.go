@@ -213,7 +213,7 @@ func (c *choice) choose(q Query) {
 	case q.Node != "":
 		d.because(NodeNotReadable)
 		c.refuse("server " + q.Node + " cannot be read now")
-	case why == NothingCaughtUp && c.policy.ErrorOnTimeout:
+	case c.policy.ErrorOnTimeout && (why == NothingCaughtUp || q.Level >= SessionLevel): // to keep them off the primary
 		d.because(why)
 		c.refuse(sayTimeout)
 	default:

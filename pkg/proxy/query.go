@@ -229,6 +229,9 @@ func (s *session) refused(req *request, d *route.Decision) (again bool, err erro
 
 // refusal is the number for a refusal. Where the text is one that clients know, so is the number.
 func refusal(d *route.Decision) (code uint16, state string) {
+	if d.Error == route.TimeoutText {
+		return 1205, "HY000"
+	}
 	for _, r := range d.Reasons() {
 		switch r {
 		case route.EndpointReadOnly, route.NoPrimary, route.TwoPrimaries:
