@@ -198,7 +198,9 @@ func nobodyCatchesUp(t *testing.T, r *running) {
 	if got := value(t, conn, "SELECT v FROM levels.register WHERE id = 2"); got != "5" {
 		t.Errorf("wrote 5, read %s: %v", got, routeOf(t, conn))
 	}
-	if got := routeOf(t, conn); got["server"] != "primary" || !strings.Contains(got["reason"], "nothing-caught-up") {
+	// MariaDB does not tell the lag of an applier that is held up, and then it is not even waited for.
+	if got := routeOf(t, conn); got["server"] != "primary" ||
+		!strings.Contains(got["reason"], "nothing-caught-up") && !strings.Contains(got["reason"], "no-replica") {
 		t.Errorf("ran by %v", got)
 	}
 	strict := options(t, r.cluster)
