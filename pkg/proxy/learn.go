@@ -12,6 +12,7 @@ import (
 	"github.com/mysqlrw/mysqlrw/route"
 )
 
+// track takes in what a server tells of changes.
 func (s *session) track(l *link, d *route.Decision, block []byte, epoch topology.Epoch, out *outcome) {
 	changed, server, plain := false, d.Server, d.Class == route.Set
 	r := wire.ReadTrackers(block)
@@ -57,6 +58,8 @@ func (s *session) track(l *link, d *route.Decision, block []byte, epoch topology
 	s.follow()
 }
 
+// lookAfter sees to it that what a statement has changed before it failed is found out, where the
+// server does not tell. The client may ask for its warnings first.
 func (s *session) lookAfter(l *link, req *request) {
 	if l.catalog.Server().Flavor != flavor.MariaDB || l.state != s.state || l.conn.Err() != nil {
 		return
@@ -66,6 +69,7 @@ func (s *session) lookAfter(l *link, req *request) {
 	}
 }
 
+// lookNow does what lookAfter has put off, if the connection is still there.
 func (s *session) lookNow() {
 	l := s.unseen
 	s.unseen = nil
@@ -77,6 +81,7 @@ func (s *session) lookNow() {
 	})
 }
 
+// lookUp reads the variables themselves, on a server that does not tell of every change.
 func (s *session) lookUp(l *link) {
 	if l.catalog.Server().Flavor != flavor.MariaDB || l.state != s.state || l.conn.Err() != nil {
 		return
@@ -99,6 +104,8 @@ func (s *session) lookUp(l *link) {
 	s.follow()
 }
 
+// bind pins the session to the connection while it has a variable that cannot go to another one, such
+// as timestamp.
 func (s *session) bind(server int) {
 	name := s.state.Bound()
 	if name == s.bound {
@@ -112,6 +119,7 @@ func (s *session) bind(server int) {
 	}
 }
 
+// follow tells package route what it reads texts by.
 func (s *session) follow() {
 	s.route.Schema = s.state.Schema()
 	mode, ok := s.state.Value("sql_mode")
@@ -128,6 +136,7 @@ func (s *session) follow() {
 	}
 }
 
+// position takes in a position that came with an answer. Most often it is the one before.
 func (s *session) position(l *link, server int, text []byte, epoch topology.Epoch, out *outcome) {
 	if len(text) == 0 {
 		return

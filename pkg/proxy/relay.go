@@ -134,7 +134,6 @@ func (s *session) finished(l *link, d *route.Decision, ok *wire.OK, epoch topolo
 	}
 }
 
-// track takes in what a server tells of changes.
 // changesRights tells whether a statement may have changed accounts or privileges. One too many costs
 // some logins.
 func changesRights(st *route.Statement, text string) bool {
@@ -160,14 +159,6 @@ func changesRights(st *route.Statement, text string) bool {
 // maxRights is the length of a text over which it is no statement about accounts.
 const maxRights = 64 << 10
 
-// lookAfter sees to it that what a statement has changed before it failed is found out, where the
-// server does not tell. The client may ask for its warnings first.
-// lookNow does what lookAfter has put off, if the connection is still there.
-// lookUp reads the variables themselves, on a server that does not tell of every change.
-// bind pins the session to the connection while it has a variable that cannot go to another one, such
-// as timestamp.
-// follow tells package route what it reads texts by.
-// position takes in a position that came with an answer. Most often it is the one before.
 // erred takes in an error. It returns true if the client does not get it: the server has done
 // nothing, and another one can do it.
 func (s *session) erred(l *link, req *request, d *route.Decision, a *wire.Answer, out *outcome) bool {
