@@ -153,8 +153,8 @@ func (p *demoProxy) ready(d *demo) error {
 }
 
 func (p *demoProxy) open(account *sandbox.Server) (*sql.DB, error) {
-	conf := account.Config().Clone()
-	conf.Addr, conf.TLS, conf.TLSConfig = p.address, nil, ""
+	conf := account.Config()
+	conf.Addr = p.address
 	c, err := mysql.NewConnector(conf)
 	if err != nil {
 		return nil, err

@@ -111,7 +111,7 @@ func (c *choice) require(q *Query) bool {
 			d.because(HintMalformed)
 			return false
 		}
-		if !c.somebodyHas(given) {
+		if !c.snap.Has(given) {
 			if !c.snap.CurrentKnown {
 				d.Fetch = true
 				d.because(PositionUnknown)
@@ -135,17 +135,6 @@ func (c *choice) require(q *Query) bool {
 	q.Required = !q.Require.IsEmpty()
 	d.Require = q.Require
 	return true
-}
-
-// somebodyHas says whether a position that a client gave can be reached at all: a read must not wait
-// for one that was made up.
-func (c *choice) somebodyHas(given gtid.Value) bool {
-	for i := range c.snap.Servers {
-		if contains(c.snap.Servers[i].Position, given) {
-			return true
-		}
-	}
-	return c.snap.CurrentKnown && contains(c.snap.Current, given)
 }
 
 // hintedReplica follows a hint for a replica: no position, only max_lag and the
@@ -183,9 +172,9 @@ func (c *choice) choose(q Query) {
 		c.refuse(sayNodeNotFound)
 		return
 	}
-	c.candidates(q)
 	server := q.stay - 1
-	if server < 0 {
+	if server < 0 { // else settle has found the candidates for the same query
+		c.candidates(q)
 		server = c.pick()
 	}
 	behind := server >= 0 && c.session.cands[server].Behind

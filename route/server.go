@@ -114,6 +114,17 @@ func (s *Snapshot) Find(name string) int {
 	return -1
 }
 
+// Has tells whether some server is known to have all of a position that a client gave: a read must not
+// wait for one that was made up.
+func (s *Snapshot) Has(given gtid.Value) bool {
+	for i := range s.Servers {
+		if contains(s.Servers[i].Position, given) {
+			return true
+		}
+	}
+	return s.CurrentKnown && contains(s.Current, given)
+}
+
 // Primary returns the index of the primary that is Online, or -1. With two of
 // them there is none: two writers is a fault that nobody may write into.
 func (s *Snapshot) Primary() int {

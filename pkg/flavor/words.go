@@ -65,8 +65,8 @@ const AppliedPosition = "gtid_slave_pos"
 // GTIDWaitQuery returns a query with GTIDWait's expression in it, for a
 // position and at most so many seconds, which must not be 0: that is forever.
 func GTIDWaitQuery(f Flavor, position string, seconds float64) string {
-	call := strings.NewReplacer("?, ?", Quote(position)+", "+strconv.FormatFloat(seconds, 'f', 3, 64)).Replace(GTIDWait(f))
-	return "SELECT " + call
+	arguments := Quote(position) + ", " + strconv.FormatFloat(seconds, 'f', 3, 64)
+	return "SELECT " + strings.Replace(GTIDWait(f), "?, ?", arguments, 1)
 }
 
 // ReceiverAge returns the query for the seconds, as the column age, that a

@@ -65,31 +65,21 @@ func (s *session) forgetLost() {
 // every read wait. "" is that it is.
 func (s *session) doubted(req *request, token gtid.Value) string {
 	s.look(req)
-	for i := range s.snap.Servers {
-		if has, err := s.snap.Servers[i].Position.Contains(token); has && err == nil {
-			return ""
-		}
+	if s.snap.Has(token) {
+		return ""
 	}
 	current, err := s.cluster.current(s.ctx, s.p, req.arrived)
 	if err != nil {
 		return "it cannot be checked: " + plain(err)
 	}
-	has, err := current.Everything.Contains(token)
+	missing, err := current.Everything.Missing(token)
 	switch {
 	case err != nil:
 		return err.Error()
-	case !has:
-		return "the primary does not have " + missingText(current.Everything, token)
+	case !missing.IsEmpty():
+		return "the primary does not have " + missing.String()
 	}
 	return ""
-}
-
-func missingText(have, want gtid.Value) string {
-	missing, err := have.Missing(want)
-	if err != nil {
-		return want.String()
-	}
-	return missing.String()
 }
 
 // showToken shows what another session must be given to see all that this one has: its token, and if

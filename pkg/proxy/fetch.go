@@ -166,23 +166,26 @@ func (a *asker) ask(ctx context.Context, open func() (*sql.DB, error), f flavor.
 		}
 	}
 	if *to, err = status.AskStanding(ctx, a.conn, f); err != nil {
-		_ = a.conn.Close()
-		_ = a.db.Close()
-		a.db, a.conn = nil, nil
+		a.close()
 	}
 	return err
+}
+
+// close gives the connection up, if there is one.
+func (a *asker) close() {
+	if a.conn != nil {
+		_ = a.conn.Close()
+	}
+	if a.db != nil {
+		_ = a.db.Close()
+	}
+	a.db, a.conn = nil, nil
 }
 
 // close closes the connections, when nobody asks any more.
 func (f *fetcher) close() {
 	for i := range f.conns {
-		if a := &f.conns[i]; a.db != nil {
-			if a.conn != nil {
-				_ = a.conn.Close()
-			}
-			_ = a.db.Close()
-			a.db, a.conn = nil, nil
-		}
+		f.conns[i].close()
 	}
 }
 

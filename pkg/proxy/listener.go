@@ -286,14 +286,20 @@ func (s *session) takeOwn() error {
 		return nil // its first statement waits for a server
 	}
 	_, err := s.acquire(i)
-	var refused *wire.ServerError
-	switch {
-	case errors.As(err, &refused):
-		_ = s.fail(refused.Code, refused.State, refused.Message)
-	case err != nil:
-		_ = s.fail(1105, "HY000", "mysqlrw: "+plain(err))
+	if err != nil {
+		s.turnedAway(err)
 	}
 	return err
+}
+
+// turnedAway tells a client that logs in why it cannot: in a server's words if it was a server.
+func (s *session) turnedAway(err error) {
+	var refused *wire.ServerError
+	if errors.As(err, &refused) {
+		_ = s.fail(refused.Code, refused.State, refused.Message)
+		return
+	}
+	_ = s.fail(1105, "HY000", "mysqlrw: "+plain(err))
 }
 
 // selectFirst selects the schema of a login. One that the account was seen to have is not asked for
@@ -317,11 +323,7 @@ func (s *session) selectFirst(schema string) error {
 		return nil
 	}
 	if err != nil {
-		if refused != nil {
-			_ = s.fail(refused.Code, refused.State, refused.Message)
-		} else {
-			_ = s.fail(1105, "HY000", "mysqlrw: "+plain(err))
-		}
+		s.turnedAway(err)
 		return err
 	}
 	if name == schema {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/status"
@@ -18,6 +19,14 @@ func (p *Proxy) Promise(ctx context.Context) error {
 	conf := p.conf.Load()
 	c := p.cluster.Load()
 	var all []error
+	unable := sync.OnceValue(func() (why []error) { // they are asked once, for all listeners
+		for i := range c.servers {
+			if err := c.canProve(ctx, i); err != nil {
+				why = append(why, err)
+			}
+		}
+		return why
+	})
 	for i := range conf.Listeners {
 		l := &conf.Listeners[i]
 		if !needsPositions(&l.Policy) {
@@ -27,10 +36,8 @@ func (p *Proxy) Promise(ctx context.Context) error {
 			all = append(all, fmt.Errorf("listener %s: level %s is about replicas, and there is none: add one, or use level strong", l.Address, l.Policy.Level))
 			continue
 		}
-		for i := range c.servers {
-			if err := c.canProve(ctx, i); err != nil {
-				all = append(all, fmt.Errorf("listener %s: level %s cannot be given: %w", l.Address, l.Policy.Level, err))
-			}
+		for _, err := range unable() {
+			all = append(all, fmt.Errorf("listener %s: level %s cannot be given: %w", l.Address, l.Policy.Level, err))
 		}
 	}
 	return errors.Join(all...)
