@@ -276,7 +276,7 @@ func (s *stand) waiting(ts *testscript.TestScript, args []string) string {
 	ts.Check(err)
 	defer db.Close()
 	rows, err := status.Query(context.Background(), db,
-		"SELECT info FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND info LIKE '%WAIT%(%'")
+		"SELECT info FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND info LIKE CONCAT('%WA', 'IT%(%')")
 	ts.Check(err)
 	if len(rows) == 0 {
 		return ""

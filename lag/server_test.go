@@ -270,11 +270,13 @@ func TestMeasure_delay(t *testing.T) {
 		c := sandboxtest.Cluster(t, sandbox.Options{Flavor: f, Replicas: 1, Delays: []time.Duration{delay}})
 		primary, replica := sandboxtest.Open(t, c.Primary()), sandboxtest.Open(t, c.Replica(1))
 		exec(t, primary, "CREATE DATABASE d")
+		// Between the receiver and the applier's first look at it a transaction is backlog, on MariaDB.
 		held := func(s lag.Sample) bool {
-			return s.Behind != nil && *s.Behind == 1 && s.Lag.Reason() != lag.ReceiverStarting
+			_, known := s.Lag.Duration()
+			return known && s.Behind != nil && *s.Behind == 1
 		}
 		s := until(t, replica, lag.Options{}, "the transaction to be held back", held)
-		if d, known := s.Lag.Duration(); !known || d > delay || s.Delay != delay {
+		if d, _ := s.Lag.Duration(); d > delay || s.Delay != delay {
 			t.Errorf("got %+v, want no lag to speak of and a delay of %s", s, delay)
 		}
 		until(t, replica, lag.Options{}, "the delay to pass", func(s lag.Sample) bool { return isZero(s) && *s.Behind == 0 })

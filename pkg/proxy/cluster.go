@@ -52,6 +52,7 @@ type dialing struct {
 	p       *Proxy
 	pool    *pool.Pool[key, *link]
 	buffers backend.Buffers
+	users   atomic.Int64 // clusters
 
 	// generation counts the changes of the server's global variables that went through here.
 	generation atomic.Uint64
@@ -356,92 +357,6 @@ func (d *dialing) have() (*sessionstate.Catalog, defaults) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.catalog, d.defaults
-}
-
-// newCluster makes a cluster, with the connections of old that stay the same. It asks nobody yet.
-func (p *Proxy) newCluster(o *Options, old *cluster) (*cluster, error) {
-	c := &cluster{done: make(chan struct{}), fetcher: fetcher{conns: make([]asker, len(o.Servers))}}
-	c.users.Store(1)
-	watched := make([]topology.Server, 0, len(o.Servers))
-	for _, s := range o.Servers {
-		one := &server{Server: s}
-		one.gate.limit(s.MaxConcurrent, o.QueueLength)
-		if old != nil {
-			for _, before := range old.servers {
-				if sameConnections(&before.Server, &s) {
-					one.dialing = before.dialing
-				}
-			}
-		}
-		if one.dialing == nil {
-			one.dialing = p.newDialing(s, o.Pool)
-		}
-		c.servers = append(c.servers, one)
-		watched = append(watched, topology.Server{Name: s.Name, Open: s.Monitor, Role: s.Role, Weight: s.Weight, Zone: s.Zone})
-	}
-	var err error
-	c.monitor, err = topology.New(topology.Options{
-		Servers: watched, Interval: o.CheckInterval, Timeout: o.CheckTimeout, Heartbeat: o.Heartbeat, Now: p.now,
-		Events: func(e topology.Event) { p.event(c, e) },
-	})
-	return c, err
-}
-
-func sameConnections(a, b *Server) bool {
-	return a.Name == b.Name && a.Network == b.Network && a.Address == b.Address && a.TLSMode == b.TLSMode && a.TLS == b.TLS
-}
-
-// run watches the servers until the cluster is ended.
-func (c *cluster) run(ctx context.Context) {
-	ctx, c.stop = context.WithCancel(ctx)
-	go func() {
-		defer close(c.done)
-		c.monitor.Run(ctx)
-	}()
-}
-
-// end stops the monitor and waits for it.
-func (c *cluster) end() {
-	c.stop()
-	<-c.done
-	c.fetcher.close()
-}
-
-// leave is for a session that uses the cluster no more. After the last one the watch ends it, if a
-// reload has brought another.
-func (c *cluster) leave(p *Proxy) {
-	if c.users.Add(-1) > 0 {
-		return
-	}
-	p.left.Lock()
-	defer p.left.Unlock()
-	p.leftBehind = append(p.leftBehind, c)
-}
-
-// endLeft ends the clusters that nobody uses any more.
-func (p *Proxy) endLeft() {
-	p.left.Lock()
-	all := p.leftBehind
-	p.leftBehind = nil
-	p.left.Unlock()
-	for _, c := range all {
-		c.end()
-		now := p.cluster.Load()
-		for _, s := range c.servers {
-			if !now.has(s.dialing) {
-				s.dialing.pool.Close()
-			}
-		}
-	}
-}
-
-func (c *cluster) has(d *dialing) bool {
-	for _, s := range c.servers {
-		if s.dialing == d {
-			return true
-		}
-	}
-	return false
 }
 
 // canChange tells whether another server than this one may become the primary.

@@ -128,15 +128,15 @@ func (l *listener) login(raw net.Conn, n int64) (*session, error) {
 	if l.tooManyClients(n) {
 		return nil, turnAway(raw, "08004", 1040, "Too many connections")
 	}
-	c := l.p.cluster.Load()
+	c := l.p.enter()
 	v := c.version()
 	if v.Text == "" {
+		c.leave(l.p)
 		return nil, turnAway(raw, "HY000", 1105, "mysqlrw: no server has been reached yet")
 	}
 	s := &session{p: l.p, on: l, cluster: c, id: l.p.sessions.newID(), last: -1}
 	s.policy = l.conf().Policy
 	s.ctx, s.cancel = context.WithCancelCause(l.p.ctx)
-	c.users.Add(1)
 	mine := l.conf()
 	auth := &authenticator{s: s}
 	client, login, err := frontend.Accept(s.ctx, raw, &frontend.Options{

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/rsa"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -132,11 +131,7 @@ func (p *Proxy) Run() {
 	p.cutAll()
 	p.wait.Wait()
 	p.endLeft()
-	c := p.cluster.Load()
-	c.end()
-	for _, s := range c.servers {
-		s.dialing.pool.Close()
-	}
+	p.cluster.Load().end()
 }
 
 // Ready returns when there is a primary, or ctx ends. A reload in between changes nothing about that.
@@ -190,46 +185,3 @@ func (p *Proxy) stopListening() {
 		_ = l.socket.Close()
 	}
 }
-
-// Reload goes over to other options, or returns an error and changes nothing. Listeners must be the
-// same addresses in the same order.
-func (p *Proxy) Reload(o Options) error {
-	p.reload.Lock()
-	defer p.reload.Unlock()
-	if err := o.check(); err != nil {
-		return err
-	}
-	before := p.conf.Load()
-	if len(o.Listeners) != len(before.Listeners) {
-		return errors.New("the listeners are others: that takes a restart")
-	}
-	for i := range o.Listeners {
-		if o.Listeners[i].Network != before.Listeners[i].Network || o.Listeners[i].Address != before.Listeners[i].Address {
-			return fmt.Errorf("listener %s is another one: that takes a restart", o.Listeners[i].Address)
-		}
-	}
-	old := p.cluster.Load()
-	next, err := p.newCluster(&o, old)
-	if err != nil {
-		return err
-	}
-	o.Log = before.Log
-	p.conf.Store(&o)
-	p.accounts.setGiven(o.Accounts)
-	next.run(p.ctx)
-	// Sessions go on with what the old monitor knows until the new one knows a primary, or a check has
-	// shown that there is none.
-	ctx, cancel := context.WithTimeout(p.ctx, reloadWait)
-	defer cancel()
-	_ = next.monitor.Wait(ctx, func(s *route.Snapshot) bool { return s.Primary() >= 0 })
-	p.cluster.Store(next)
-	for _, s := range next.servers {
-		s.dialing.pool.SetLimits(o.Pool)
-	}
-	old.leave(p)
-	p.sessions.each((*session).wake)
-	return nil
-}
-
-// reloadWait bounds how long a reload waits for the new list's primary.
-const reloadWait = 5 * time.Second

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,7 @@ func TestReload(t *testing.T) {
 			re := &reloading{r: start(t, c, o), o: o}
 			l := startLoad(t, re.r, 4, 3)
 			t.Run("refused", re.refused)
+			t.Run("still used", re.stillUsed)
 			t.Run("weights", re.weights)
 			t.Run("policy", re.policy)
 			t.Run("server removed", re.removed)
@@ -108,6 +110,35 @@ func (re *reloading) refused(t *testing.T) {
 	if on := re.reads(t, conn, 10); on["primary"] == 10 {
 		t.Errorf("a refused reload has changed something: %v", on)
 	}
+}
+
+// stillUsed: a session that is tied to the list of two reloads ago still gets connections to a server that
+// only the present list has not.
+func (re *reloading) stillUsed(t *testing.T) {
+	conn := re.r.as(t).session()
+	exec(t, conn, "CREATE TEMPORARY TABLE load1.mine (n INT)")
+	var mu sync.Mutex
+	var monitors []*sql.DB
+	o := re.copied()
+	open := o.Servers[1].Monitor
+	o.Servers[1].Monitor = func() (*sql.DB, error) {
+		db, err := open()
+		mu.Lock()
+		defer mu.Unlock()
+		monitors = append(monitors, db)
+		return db, err
+	}
+	re.reload(t, o)
+	o.Servers = slices.Delete(o.Servers, 1, 2)
+	re.reload(t, o)
+	await(t, "the list between is ended", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(monitors) > 0 && !slices.ContainsFunc(monitors, func(db *sql.DB) bool { return db.Ping() == nil })
+	})
+	await(t, "a read on "+re.o.Servers[1].Name, func() bool { return re.reads(t, conn, 2)[re.o.Servers[1].Name] > 0 })
+	exec(t, conn, "DROP TEMPORARY TABLE load1.mine")
+	re.reload(t, re.o)
 }
 
 // weights: 0 takes no new reads.

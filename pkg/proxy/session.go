@@ -266,13 +266,12 @@ const resetTimeout = time.Second
 // move goes over to the list of servers that a reload has brought, as soon as nothing ties the
 // session to the old one.
 func (s *session) move() {
-	next := s.p.cluster.Load()
-	if s.cluster == next || !s.free() {
+	if s.cluster == s.p.cluster.Load() || !s.free() {
 		return
 	}
 	s.dropLinks()
 	s.cluster.leave(s.p)
-	next.users.Add(1)
+	next := s.p.enter()
 	s.cluster, s.links, s.snap = next, make([]held, len(next.servers)), route.Snapshot{}
 	s.policy = s.on.conf().Policy
 	s.lossesKnown = 0
