@@ -202,6 +202,8 @@ func readOperand(env *environment, arg string) (string, error) {
 func (r *gtidRun) parse(text string) (gtid.Value, error) {
 	kind := gtid.Detect(text)
 	switch {
+	case kind == gtid.KindLog:
+		return gtid.Value{}, fmt.Errorf("a %s has no GTIDs in it", kind)
 	case r.c.Bool("lenient") && kind != gtid.KindDomain:
 		set, err := gtid.ParseLenient(text)
 		return set.Value(), err

@@ -56,6 +56,8 @@ func policyFlags() []cli.Flag {
 		durationFlag("session-timeout", p.SessionTimeout, "how long a read at level session waits for a replica"),
 		durationFlag("global-timeout", p.GlobalTimeout, "the same at the levels global and scc"),
 		enumFlag("timeout-action", "primary", "what follows a wait in vain", "primary", "error"),
+		enumFlag("causal-method", p.Method.String(), "how the levels are kept", "gtid", "position", "no-delay", "sleep", "primary"),
+		durationFlag("causal-sleep", p.Sleep, "how long causal-method sleep has a read wait after a write"),
 		enumFlag("monotonic", "off", "on: reads at level eventual do not go back either", "off", "on"),
 		enumFlag("token-on-reset", "keep", "whether what a session wrote counts after COM_RESET_CONNECTION", "keep", "drop"),
 		&cli.UintFlag{Name: "min-reserved", Category: "Policy", Usage: "replicas that eventual reads keep, however late or broken"},
@@ -75,7 +77,7 @@ func routePolicy(c *cli.Context, p route.Policy) route.Policy {
 	}
 	for name, to := range map[string]*time.Duration{
 		"max-lag": &p.MaxLag, "max-staleness": &p.MaxStaleness,
-		"session-timeout": &p.SessionTimeout, "global-timeout": &p.GlobalTimeout,
+		"session-timeout": &p.SessionTimeout, "global-timeout": &p.GlobalTimeout, "causal-sleep": &p.Sleep,
 	} {
 		if d, set := duration(c, name); set {
 			*to = d
@@ -83,6 +85,9 @@ func routePolicy(c *cli.Context, p route.Policy) route.Policy {
 	}
 	if c.IsSet("timeout-action") {
 		p.ErrorOnTimeout = enum(c, "timeout-action") == "error"
+	}
+	if c.IsSet("causal-method") {
+		p.Method, _ = route.ParseMethod(enum(c, "causal-method"))
 	}
 	if c.IsSet("monotonic") {
 		p.Monotonic = enum(c, "monotonic") == "on"

@@ -73,6 +73,10 @@ func writesData(st *route.Statement) bool {
 // next is the transaction that follows a position, by its most advanced source
 // if the primary's own is not known.
 func (w *world) next(v gtid.Value) gtid.Value {
+	if log, ok := v.LogPos(); ok && !v.IsEmpty() {
+		log.Offset++
+		return log.Value()
+	}
 	if position, ok := v.DomainPos(); ok || w.flavor == flavor.MariaDB {
 		last := gtid.DomainGTID{Server: 1}
 		for g := range position.Domains() {

@@ -106,6 +106,9 @@ func gtidGoal(ctx context.Context, env *environment, c *cli.Context, k *connecto
 		if v, err = gtid.ParseValue(text); err != nil {
 			return g, usagef("--gtid: %w", err)
 		}
+		if log, ok := v.LogPos(); ok && !v.IsEmpty() {
+			return g, usagef("--gtid: %s is a place in a binary log: use wait-pos %s %d", text, log.File, log.Offset)
+		}
 		if v.IsEmpty() {
 			return g, usagef("--gtid is empty: there is nothing to wait for")
 		}
@@ -129,7 +132,7 @@ func fileGoal(_ context.Context, _ *environment, c *cli.Context, _ *connector) (
 	if err != nil {
 		return goal{}, usagef("position %q is not a number", c.Args().Get(1))
 	}
-	target, err := waitpos.FilePosition(status.FilePos{File: c.Args().First(), Offset: offset})
+	target, err := waitpos.FilePosition(gtid.FilePos{File: c.Args().First(), Offset: offset})
 	if err != nil {
 		return goal{}, usagef("%w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mysqlrw/mysqlrw/lag"
+	"github.com/mysqlrw/mysqlrw/pkg/gtid"
 	"github.com/mysqlrw/mysqlrw/pkg/status"
 	"github.com/mysqlrw/mysqlrw/pkg/status/statustest"
 	"github.com/mysqlrw/mysqlrw/waitpos"
@@ -55,7 +56,7 @@ func TestByWaiting(t *testing.T) {
 		{"gtid: off on the replica", lag.GTID, waitpos.Result{}, waitpos.ErrGTIDOff, []statustest.Answer{mysql84, on, set}, lag.Unknown(lag.MethodUnavailable), 0},
 		{"gtid: source of another flavor", lag.GTID, reached, nil, []statustest.Answer{mariadb1011}, lag.Unknown(lag.MethodUnavailable), 0},
 		{"position: GTID_ONLY", lag.Position, waitpos.Result{}, fmt.Errorf("x: %w", waitpos.ErrNoPositions), []statustest.Answer{mysql84, file}, lag.Unknown(lag.MethodUnavailable), 0},
-		{"position: another log", lag.Position, waitpos.Result{}, status.ErrIncomparable, []statustest.Answer{mysql84, file}, lag.Unknown(lag.MethodUnavailable), 0},
+		{"position: another log", lag.Position, waitpos.Result{}, gtid.ErrIncomparable, []statustest.Answer{mysql84, file}, lag.Unknown(lag.MethodUnavailable), 0},
 		{"position: source without a binary log", lag.Position, reached, nil, []statustest.Answer{mysql84, {Query: "SHOW BINARY LOG STATUS", Columns: []string{"File"}}}, lag.Unknown(lag.MethodUnavailable), 0},
 		{"position: source that refuses", lag.Position, reached, nil, []statustest.Answer{mysql84, {Query: "SHOW BINARY LOG STATUS", Number: 1227}}, lag.Unknown(lag.SourceUnreachable), 0},
 	} {

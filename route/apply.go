@@ -17,6 +17,9 @@ func (s *Session) Apply(st *Statement, text string, d *Decision, snap *Snapshot,
 		}
 	}
 	s.learn(out.Position, ran.server, ran.role)
+	if ran.role == Primary && ran.server != "" && st.Target != ToReplica {
+		s.changed = out.At
+	}
 	if ran.server != "" {
 		s.sees(&ran, &snap.Servers[d.Server])
 	}

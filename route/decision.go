@@ -45,6 +45,8 @@ type Decision struct {
 	// Wait is how long the server may be waited for to reach Require; 0 is not
 	// at all: it has it.
 	Wait time.Duration
+	// Hold is how long the read must be held back before it is decided anew; 0 is not at all.
+	Hold time.Duration
 	// Fallback is where the statement goes if the wait ends in vain: ToPrimary
 	// or Refuse.
 	Fallback Target
@@ -92,6 +94,8 @@ type Outcome struct {
 	// primary's order of transactions, which Position has: then everything that
 	// anybody could see before is in Position as well.
 	Wrote bool
+	// At is when the answer came, for the methods that go by time.
+	At time.Time
 	// StateChanged is the server's tracker: the statement changed session state
 	// that no other tracker names.
 	StateChanged bool

@@ -114,6 +114,9 @@ type Policy struct {
 	// performance_schema and sys be split. What they say is each server's own.
 	SystemSchemasOnReplicas bool
 	Splitting               Splitting
+	// Method is how the levels session, global and scc are kept, and Sleep how long BySleep waits.
+	Method Method
+	Sleep  time.Duration
 	// SessionTimeout and GlobalTimeout bound the wait for a replica to reach
 	// the position that a read needs; 0 never waits.
 	SessionTimeout, GlobalTimeout time.Duration
@@ -133,5 +136,6 @@ func DefaultPolicy() Policy {
 		MaxStaleness:   5 * time.Second,
 		SessionTimeout: 10 * time.Millisecond,
 		GlobalTimeout:  20 * time.Millisecond,
+		Sleep:          time.Second,
 	}
 }

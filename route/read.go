@@ -83,6 +83,9 @@ func (c *choice) staleness() time.Duration {
 // read or is not there yet.
 func (c *choice) require(q *Query) bool {
 	s, d := c.session, &c.d
+	if !c.policy.Method.Proves() && q.Level >= SessionLevel && q.Level < Strong && c.st.Hint.After(c.text) == "" {
+		return c.unproven(q)
+	}
 	switch q.Level {
 	case Strong:
 		if q.Node == "" {
@@ -129,11 +132,26 @@ func (c *choice) require(q *Query) bool {
 		}
 		d.Token, q.Require = GivenToken, both
 	}
-	if q.Node == "" && c.monotonic(q.Level) && !c.settle(q) {
+	if q.Require.Kind() == gtid.KindLog && !c.presentLog(q) || q.Node == "" && c.monotonic(q.Level) && !c.settle(q) {
 		return false
 	}
 	q.Required = !q.Require.IsEmpty()
 	d.Require = q.Require
+	return true
+}
+
+// presentLog sees to it that the place which a read needs is in the log that is written now: of another
+// one nothing can be said, and everything that there is is needed. It returns false if that must be fetched
+// first.
+func (c *choice) presentLog(q *Query) bool {
+	if !c.snap.CurrentKnown {
+		c.d.Fetch = true
+		c.d.because(PositionUnknown)
+		return false
+	}
+	if _, err := c.snap.Current.Contains(q.Require); err != nil {
+		q.Require = c.snap.Current
+	}
 	return true
 }
 
@@ -184,9 +202,12 @@ func (c *choice) choose(q Query) {
 		if c.snap.Servers[server].Role == Primary && q.Level >= Strong {
 			d.Target = ToPrimary
 		}
-		if q.Required {
+		switch {
+		case q.why != NoReason:
+			d.because(q.why)
+		case q.Required:
 			d.because(CaughtUp)
-		} else {
+		default:
 			d.because(AnyReplica)
 		}
 		return

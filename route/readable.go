@@ -114,6 +114,8 @@ type Query struct {
 	// that it must see.
 	Require  gtid.Value
 	Required bool
+	// NoDelaySince is the moment after which a replica must have had no delay; zero for any.
+	NoDelaySince time.Time
 	// Node is the name of the only server that may run the read; empty for any.
 	// All checks hold for it but the primary's weight of 0. Where it cannot
 	// take the read nobody does: a caller that would rather have an answer asks
@@ -122,7 +124,8 @@ type Query struct {
 	// ReplicaOnly forbids the primary, also as the last resort.
 	ReplicaOnly bool
 
-	stay int // one more than the server that has been chosen already
+	why  Reason // that such a server is chosen, if not the usual ones
+	stay int    // one more than the server that has been chosen already
 }
 
 // maxLag returns the limit that holds for the read, 0 for none.
@@ -275,6 +278,9 @@ func (c *Candidate) narrow(s *Snapshot, q *Query) {
 
 // behind tells whether a server is not known to have what the read must see.
 func (sv *Server) behind(s *Snapshot, q *Query) bool {
+	if sv.Role == Replica && !q.NoDelaySince.IsZero() && sv.NoDelayAt.Before(q.NoDelaySince) {
+		return true
+	}
 	if !q.Required {
 		return sv.Role == Replica && (q.Level == Global || q.Level == SCC)
 	}

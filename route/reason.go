@@ -89,6 +89,9 @@ const (
 	NothingCaughtUp // nothing-caught-up
 	NoReplica       // no-replica
 	PositionUnknown // position-unknown
+	MethodSleep     // method-sleep
+	MethodNoDelay   // method-no-delay
+	MethodPrimary   // method-primary
 	NoPrimary       // no-primary
 	TwoPrimaries    // two-primaries
 )
@@ -166,6 +169,9 @@ var reasonTexts = [...]struct{ name, explanation string }{
 	NothingCaughtUp:       {"nothing-caught-up", "no readable replica will have it in time"},
 	NoReplica:             {"no-replica", "no replica can be read"},
 	PositionUnknown:       {"position-unknown", "the primary's position must be asked for first"},
+	MethodSleep:           {"method-sleep", "causal-method sleep: the read is held back for a while after a write, which proves nothing"},
+	MethodNoDelay:         {"method-no-delay", "causal-method no-delay: the replica has applied what it had received when it was asked"},
+	MethodPrimary:         {"method-primary", "causal-method primary reads on the primary"},
 	NoPrimary:             {"no-primary", "no server takes writes"},
 	TwoPrimaries:          {"two-primaries", "two servers take writes: none is trusted with one"},
 }

@@ -71,6 +71,9 @@ type Server struct {
 	// unknown lag is never 0. A primary has none.
 	Lag      time.Duration
 	LagKnown bool
+	// NoDelayAt is a moment at which a replica had applied all that it had received; zero if it had not
+	// when it was last asked.
+	NoDelayAt time.Time
 	// Position is a lower bound of what the server has applied: it has this
 	// at least. The zero value is the empty position, which contains nothing.
 	Position gtid.Value
@@ -101,6 +104,8 @@ type Snapshot struct {
 	// replica is known to have: who has read that replica must not read the
 	// primary before it has.
 	Ahead gtid.Value
+	// At is when this was known, for the methods that go by time.
+	At time.Time
 }
 
 // Find returns the index of the server of that name, or -1. Names are compared

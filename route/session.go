@@ -30,6 +30,8 @@ type Session struct {
 	Token gtid.Value
 	// Shown are the positions that came with answers that showed it data.
 	Shown gtid.Value
+	// Arrived is when the statement arrived that is to be decided, for the methods that go by time.
+	Arrived time.Time
 	// AutocommitOff: every statement is in a transaction.
 	AutocommitOff bool
 	// Transaction is the one that is open.
@@ -46,6 +48,7 @@ type Session struct {
 	primary       string     // the primary that positions came from
 	there         gtid.Value // their union: what that server certainly has
 	seen          seen
+	changed       time.Time // when the primary answered to the last statement that may have changed something
 	holds         []hold
 	cands         []Candidate
 }
@@ -133,6 +136,9 @@ func (s *Session) Forget(lost, kept gtid.Value) bool {
 
 // without returns v without what is lost.
 func without(v, lost, kept gtid.Value) (rest gtid.Value, some bool) {
+	if v.Kind() == gtid.KindLog {
+		return v, false
+	}
 	set, isSet := v.Set()
 	gone, _ := lost.Set()
 	if isSet && !set.IsEmpty() {
@@ -196,7 +202,7 @@ func (s *Session) Reset(keepToken bool) {
 		fresh.Options = *s.login
 	}
 	if keepToken {
-		fresh.Token, fresh.Shown, fresh.seen = s.Token, s.Shown, s.seen
+		fresh.Token, fresh.Shown, fresh.seen, fresh.changed = s.Token, s.Shown, s.seen, s.changed
 	}
 	*s = fresh
 }

@@ -78,6 +78,12 @@ func (p *player) duration(text string) time.Duration {
 	return d
 }
 
+// clock is a time of day.
+func (p *player) clock(text string) time.Time {
+	p.t.Helper()
+	return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC).Add(p.duration(text))
+}
+
 func (p *player) number(text string) int {
 	p.t.Helper()
 	n, err := strconv.Atoi(text)
@@ -121,6 +127,9 @@ func (p *player) directive(line string) {
 			if err := p.session.Setting(name, value); err != nil {
 				p.fatalf("%v", err)
 			}
+		case "clock":
+			p.snap.At = p.clock(word)
+			p.session.Arrived = p.snap.At
 		case "ahead":
 			p.snap.Ahead = p.position(word)
 		case "current":
@@ -161,6 +170,14 @@ func (p *player) setPolicy(name, value string) bool {
 		p.policy.MaxLag = p.duration(value)
 	case "max_staleness":
 		p.policy.MaxStaleness = p.duration(value)
+	case "method":
+		method, ok := ParseMethod(value)
+		if !ok {
+			p.t.Fatalf("there is no method %s", value)
+		}
+		p.policy.Method = method
+	case "sleep":
+		p.policy.Sleep = p.duration(value)
 	case "monotonic":
 		p.policy.Monotonic = true
 	case "min_reserved":
@@ -232,6 +249,8 @@ func (p *player) server(verb, name string, words []string) {
 			sv.Weight = p.number(value)
 		case "active":
 			sv.Active = p.number(value)
+		case "no_delay_at":
+			sv.NoDelayAt = p.clock(value)
 		case "epoch":
 			sv.Epoch = uint64(p.number(value))
 		default:
@@ -242,7 +261,7 @@ func (p *player) server(verb, name string, words []string) {
 
 func (p *player) outcome(line string) Outcome {
 	p.t.Helper()
-	var out Outcome
+	out := Outcome{At: p.snap.At}
 	for _, word := range strings.Fields(line) {
 		name, value, _ := strings.Cut(word, "=")
 		switch name {
@@ -280,7 +299,7 @@ func (p *player) step(c corpusCase) {
 	}
 	d := p.session.Decide(&st, text, &p.policy, &p.snap, &p.rotation)
 	p.promise(&st, &d, c.sql)
-	if !d.Fetch && (d.Server >= 0 || d.Error == "") { // else it is decided again, or never sent
+	if !d.Fetch && d.Hold == 0 && (d.Server >= 0 || d.Error == "") { // else it is decided again, or never sent
 		p.session.Apply(&st, text, &d, &p.snap, p.outcome(c.outcome))
 	}
 	line, wantError, _ := strings.Cut(c.want, " error=")
@@ -307,7 +326,7 @@ func brokenPromise(st *Statement, d *Decision, p *Policy, snap *Snapshot) string
 		return "no such server"
 	}
 	if d.Server < 0 {
-		if d.Target == ToReplica && !d.Fetch {
+		if d.Target == ToReplica && !d.Fetch && d.Hold == 0 {
 			return "a replica without a server"
 		}
 		return ""
@@ -346,12 +365,15 @@ func (p *player) describe(d *Decision, want []string) string {
 		"require": strings.ReplaceAll(d.Require.String(), firstUUID+":", "U:"),
 		"holds":   p.holds(), "trx": p.transaction(),
 	}
-	always := map[string]string{"wait": "", "fetch": "", "split": ""}
+	always := map[string]string{"wait": "", "fetch": "", "hold": "", "split": ""}
 	if d.Wait != 0 {
 		always["wait"] = "wait=" + d.Wait.String()
 	}
 	if d.Fetch {
 		always["fetch"] = "fetch"
+	}
+	if d.Hold != 0 {
+		always["hold"] = "hold=" + d.Hold.String()
 	}
 	if d.Split {
 		always["split"] = "split"
@@ -365,7 +387,7 @@ func (p *player) describe(d *Decision, want []string) string {
 			delete(always, name)
 		}
 	}
-	for _, name := range []string{"wait", "fetch", "split"} { // nobody asked
+	for _, name := range []string{"wait", "fetch", "hold", "split"} { // nobody asked
 		if always[name] != "" {
 			words = append(words, always[name])
 		}

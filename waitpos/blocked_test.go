@@ -109,10 +109,10 @@ func TestBlockedGTIDs(t *testing.T) {
 		{"MariaDB: received", []status.Channel{channel("", server(1, "0-1-5"), deadReceiver)}, "0-1-5", NoReason, ""},
 		{"MariaDB: not received", []status.Channel{channel("", server(1, "0-1-4"), deadReceiver)}, "0-1-5", ReceiverStopped, ""},
 		{"MariaDB: without GTIDs, the relay log may have it", []status.Channel{channel("", deadReceiver, func(c *status.Channel) {
-			c.Exec, c.Read = status.FilePos{File: "b.000001", Offset: 4}, status.FilePos{File: "b.000002", Offset: 4}
+			c.Exec, c.Read = gtid.FilePos{File: "b.000001", Offset: 4}, gtid.FilePos{File: "b.000002", Offset: 4}
 		})}, "0-1-5", NoReason, ""},
 		{"MariaDB: without GTIDs, the relay log is applied", []status.Channel{channel("", deadReceiver, func(c *status.Channel) {
-			c.Exec, c.Read = status.FilePos{File: "b.000002", Offset: 4}, status.FilePos{File: "b.000002", Offset: 4}
+			c.Exec, c.Read = gtid.FilePos{File: "b.000002", Offset: 4}, gtid.FilePos{File: "b.000002", Offset: 4}
 		})}, "0-1-5", ReceiverStopped, ""},
 		{"MariaDB: two domains, the other one stopped", []status.Channel{channel("a", server(1, "1-1-4"), deadApplier), channel("b", server(2, "2-2-4"))}, "2-2-5", NoReason, ""},
 		{"MariaDB: two domains, its own stopped", []status.Channel{channel("a", server(1, "1-1-4"), deadApplier), channel("b", server(2, "2-2-4"))}, "1-1-5", ApplierStopped, "channel 'a'"},
@@ -140,9 +140,9 @@ func TestBlockedGTIDs(t *testing.T) {
 
 func TestBlockedFile(t *testing.T) {
 	t.Parallel()
-	target := status.FilePos{File: "b.000002", Offset: 100}
+	target := gtid.FilePos{File: "b.000002", Offset: 100}
 	at := func(offset uint64) func(*status.Channel) {
-		return func(c *status.Channel) { c.Read = status.FilePos{File: "b.000002", Offset: offset} }
+		return func(c *status.Channel) { c.Read = gtid.FilePos{File: "b.000002", Offset: offset} }
 	}
 	for _, tt := range []struct {
 		name string

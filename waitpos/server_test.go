@@ -262,11 +262,11 @@ func testPosition(t *testing.T, primary, replica *sql.DB, f flavor.Flavor) {
 	if r := wait(t, replica, target, waitpos.Options{Timeout: forever}); !r.Reached {
 		t.Errorf("got %+v, want reached", r)
 	}
-	other, err := waitpos.FilePosition(status.FilePos{File: "another-log.000001", Offset: 4})
+	other, err := waitpos.FilePosition(gtid.FilePos{File: "another-log.000001", Offset: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := waitpos.Wait(testContext(t), replica, other, waitpos.Options{}); !errors.Is(err, status.ErrIncomparable) {
+	if _, err := waitpos.Wait(testContext(t), replica, other, waitpos.Options{}); !errors.Is(err, gtid.ErrIncomparable) {
 		t.Errorf("a log of another name: got %v, want ErrIncomparable", err)
 	}
 	if _, err := waitpos.Wait(testContext(t), replica, target, waitpos.Options{Channel: "nosuch"}); !errors.Is(err, waitpos.ErrChannel) {

@@ -13,7 +13,7 @@ import (
 // binary log of a channel's source. The zero value is reached everywhere.
 type Target struct {
 	gtids gtid.Value
-	file  status.FilePos
+	file  gtid.FilePos
 }
 
 // GTIDs is the target of having applied every transaction of v.
@@ -21,8 +21,8 @@ func GTIDs(v gtid.Value) Target { return Target{gtids: v} }
 
 // FilePosition is the target of having applied a source's binary log up to p.
 // It needs no GTIDs, and means something only for replicas of that source.
-func FilePosition(p status.FilePos) (Target, error) {
-	if err := status.ParseLogName(p.File); err != nil {
+func FilePosition(p gtid.FilePos) (Target, error) {
+	if err := gtid.ParseLogName(p.File); err != nil {
 		return Target{}, err
 	}
 	return Target{file: p}, nil
@@ -91,7 +91,7 @@ var (
 // Misplaced reports whether err says that a target has no meaning on the server
 // that was asked: the error of whoever chose the target, and not of the server.
 func Misplaced(err error) bool {
-	for _, e := range []error{ErrFlavor, ErrGTIDOff, ErrNoPositions, ErrChannel, status.ErrIncomparable} {
+	for _, e := range []error{ErrFlavor, ErrGTIDOff, ErrNoPositions, ErrChannel, gtid.ErrIncomparable} {
 		if errors.Is(err, e) {
 			return true
 		}

@@ -71,7 +71,7 @@ var errNoAnswer = fmt.Errorf("the server has not answered within %s", grace)
 //
 // An error means that the server could not be asked, or that the target has
 // no meaning there (ErrFlavor, ErrGTIDOff, ErrNoPositions, ErrChannel,
-// status.ErrIncomparable); of the result only Waited means something then. The
+// gtid.ErrIncomparable); of the result only Waited means something then. The
 // end of ctx is returned as its cause. The connection goes back to db with its
 // statement time limit lifted.
 func Wait(ctx context.Context, db *sql.DB, t Target, o Options) (Result, error) {

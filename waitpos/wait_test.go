@@ -45,7 +45,7 @@ func parse(t *testing.T, text string) waitpos.Target {
 // database, and for none that the account may run.
 func TestWait_names(t *testing.T) {
 	t.Parallel()
-	target, err := waitpos.FilePosition(status.FilePos{File: "bin.000002", Offset: 1000})
+	target, err := waitpos.FilePosition(gtid.FilePos{File: "bin.000002", Offset: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestWait_without(t *testing.T) {
 
 func TestWait_errors(t *testing.T) {
 	t.Parallel()
-	file, err := waitpos.FilePosition(status.FilePos{File: "bin.000002", Offset: 1000})
+	file, err := waitpos.FilePosition(gtid.FilePos{File: "bin.000002", Offset: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,11 +135,11 @@ func TestWait_errors(t *testing.T) {
 func TestFilePosition(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", "bin", "bin.", ".000001", "bin.x", "bin.+1", "bin.-1", "bin.0x1", "bin.99999999999999999999"} {
-		if _, err := waitpos.FilePosition(status.FilePos{File: name, Offset: 4}); err == nil {
+		if _, err := waitpos.FilePosition(gtid.FilePos{File: name, Offset: 4}); err == nil {
 			t.Errorf("%q: got no error", name)
 		}
 	}
-	target, err := waitpos.FilePosition(status.FilePos{File: "a.b.1", Offset: 4})
+	target, err := waitpos.FilePosition(gtid.FilePos{File: "a.b.1", Offset: 4})
 	if err != nil || target.String() != "a.b.1:4" {
 		t.Errorf("got %v %v, want a.b.1:4", target, err)
 	}

@@ -145,6 +145,8 @@ type Policy struct {
 	SessionTimeout       time.Duration `toml:"session-timeout" max:"1m" effect:"now"`
 	GlobalTimeout        time.Duration `toml:"global-timeout" max:"1m" effect:"now"`
 	TimeoutAction        string        `toml:"timeout-action" enum:"primary|error" effect:"now"`
+	CausalMethod         string        `toml:"causal-method" enum:"gtid|position|no-delay|sleep|primary" effect:"session"`
+	CausalSleep          time.Duration `toml:"causal-sleep" max:"1m" effect:"session"`
 	Monotonic            string        `toml:"monotonic" enum:"off|on" effect:"session"`
 	TokenOnReset         string        `toml:"token-on-reset" enum:"keep|drop" effect:"session"`
 	MinReserved          int           `toml:"min-reserved" effect:"now"`
@@ -236,6 +238,7 @@ func policyFrom(p route.Policy) Policy {
 	return Policy{
 		Consistency: p.Level, MaxLag: p.MaxLag, MaxStaleness: p.MaxStaleness,
 		SessionTimeout: p.SessionTimeout, GlobalTimeout: p.GlobalTimeout,
+		CausalMethod: p.Method.String(), CausalSleep: p.Sleep,
 		TimeoutAction: word(p.ErrorOnTimeout, "error", "primary"), Monotonic: word(p.Monotonic, "on", "off"), MinReserved: p.MinReserved,
 		TokenOnReset: word(p.DropToken, "drop", "keep"),
 		Balancer:     word(p.Balancer == route.WeightedRoundRobin, "weighted-round-robin", "least-active"),
@@ -258,7 +261,7 @@ func (c *Config) RoutePolicy(l Listener) route.Policy {
 		SessionTimeout: c.Policy.SessionTimeout, GlobalTimeout: c.Policy.GlobalTimeout,
 		ErrorOnTimeout: c.Policy.TimeoutAction == "error", Monotonic: c.Policy.Monotonic == "on", DropToken: c.Policy.TokenOnReset == "drop",
 		MinReserved: c.Policy.MinReserved, Zone: c.Policy.Zone,
-		SystemSchemasOnReplicas: c.Policy.SystemSchemas == "replica",
+		SystemSchemasOnReplicas: c.Policy.SystemSchemas == "replica", Sleep: c.Policy.CausalSleep,
 	}
 	if l.Mode == ReadOnly {
 		p.Endpoint = route.ReadOnly
@@ -269,5 +272,6 @@ func (c *Config) RoutePolicy(l Listener) route.Policy {
 	if c.Policy.TransactionSplitting == "reads-before-write" {
 		p.Splitting = route.SplitBeforeWrite
 	}
+	p.Method, _ = route.ParseMethod(c.Policy.CausalMethod) // which the enum has checked
 	return p
 }

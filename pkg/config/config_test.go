@@ -84,8 +84,11 @@ min-reserved = 1
 balancer = "weighted-round-robin"
 transaction-splitting = "reads-before-write"
 system-schemas = "replica"
+causal-method = "sleep"
+causal-sleep = "2s"
 `)
 	want := route.Policy{
+		Method: route.BySleep, Sleep: 2e9,
 		Level: route.Global, MaxLag: 1e9, MaxStaleness: 5e8, GlobalTimeout: 60e9, ErrorOnTimeout: true, MinReserved: 1,
 		Balancer: route.WeightedRoundRobin, Splitting: route.SplitBeforeWrite, SystemSchemasOnReplicas: true,
 	}

@@ -69,6 +69,13 @@ func GTIDWaitQuery(f Flavor, position string, seconds float64) string {
 	return "SELECT " + strings.Replace(GTIDWait(f), "?, ?", arguments, 1)
 }
 
+// PositionWaitQuery returns a query that waits on a MySQL server of version 8.4 or later until its only
+// channel has applied a binary log position, and answers 0 if it has; seconds must not be 0: that is forever.
+func PositionWaitQuery(file string, offset uint64, seconds float64) string {
+	return "SELECT SOURCE_POS_WAIT(" + Quote(file) + ", " + strconv.FormatUint(offset, 10) + ", " +
+		strconv.FormatFloat(seconds, 'f', 3, 64) + ") < 0"
+}
+
 // ReceiverAge returns the query for the seconds, as the column age, that a
 // channel's receiver has been running. On MySQL the channel's name is its
 // argument; MariaDB does not tell whose thread is whose, and there it is the

@@ -1,11 +1,12 @@
 // Package gtid answers set questions about replication positions: is this transaction in that
-// set, what does one server have that another lacks, how many are missing. It knows two kinds
+// set, what does one server have that another lacks, how many are missing. It knows three kinds
 // of position:
 //
 //   - Set, a MySQL GTID set such as @@gtid_executed, with tags (MySQL 8.3 and later);
-//   - DomainPos, a MariaDB position such as @@gtid_current_pos: one GTID for each domain.
+//   - DomainPos, a MariaDB position such as @@gtid_current_pos: one GTID for each domain;
+//   - LogPos, a place in the binary log of one server, which does where there are no GTIDs.
 //
-// Value holds either, for callers that serve both kinds of server.
+// Value holds any of them, for callers that serve all kinds of server.
 //
 // Parse reads a set exactly as MySQL 9.7 reads it, down to the byte offset of an error, and
 // String prints what that server prints. ParseStrict refuses what a server would silently drop

@@ -2,22 +2,24 @@ package gtid
 
 import (
 	"errors"
+	"math"
 	"strings"
 )
 
-// ErrMixed is returned when a MySQL set meets a MariaDB position. Nothing can be said of such a
+// ErrMixed is returned when a position meets one of another kind. Nothing can be said of such a
 // pair: neither that one contains the other, nor that it does not.
-var ErrMixed = errors.New("a MySQL GTID set and a MariaDB position cannot be compared")
+var ErrMixed = errors.New("positions of different kinds cannot be compared")
 
-// Kind tells which kind of server a position belongs to.
+// Kind tells what a position is made of, and so which kind of server it belongs to.
 type Kind int
 
-// KindEither is the empty position, which fits both kinds of server. KindUnknown is a text that
-// fits neither; no Value is of that kind.
+// KindEither is the empty position, which fits every kind. KindUnknown is a text that fits none; no Value
+// is of that kind.
 const (
 	KindEither Kind = iota
 	KindSet         // a MySQL GTID set
 	KindDomain      // a MariaDB position
+	KindLog         // a place in a binary log, where there are no GTIDs
 	KindUnknown
 )
 
@@ -30,6 +32,8 @@ func (k Kind) String() string {
 		return "MySQL GTID set"
 	case KindDomain:
 		return "MariaDB position"
+	case KindLog:
+		return "binary log position"
 	}
 	return "neither a MySQL GTID set nor a MariaDB position"
 }
@@ -39,6 +43,9 @@ func (k Kind) String() string {
 func Detect(s string) Kind {
 	if strings.Trim(s, spaces) == "" {
 		return KindEither
+	}
+	if strings.IndexByte(strings.Trim(s, spaces), '/') == uuidTextLen {
+		return KindLog
 	}
 	if strings.Contains(s, ":") {
 		return KindSet
@@ -69,21 +76,22 @@ func isDomainText(s string) bool {
 	return true
 }
 
-// Value is a position of either kind, for callers that serve both kinds of server. The zero value
-// is the empty position, which goes with both kinds. It is immutable and safe for concurrent use.
+// Value is a position of any kind, for callers that serve all kinds of server. The zero value
+// is the empty position, which goes with every kind. It is immutable and safe for concurrent use.
 type Value struct {
-	set Set // at most one of the two is not empty
+	set Set // at most one of the three is not empty
 	pos DomainPos
+	log *LogPos // nil if empty
 }
 
-// Value returns the set as a position of either kind.
+// Value returns the set as a position of any kind.
 func (s Set) Value() Value { return Value{set: s} }
 
-// Value returns the position as one of either kind.
+// Value returns the position as one of any kind.
 func (p DomainPos) Value() Value { return Value{pos: p} }
 
-// ParseValue reads what Parse or ParseDomainPos reads, whichever Detect points to, and white space
-// as the empty position. The error is a *ParseError.
+// ParseValue reads what Parse, ParseDomainPos or ParseLogPos reads, whichever Detect points to, and white
+// space as the empty position. The error is a *ParseError.
 func ParseValue(s string) (Value, error) {
 	switch Detect(s) {
 	case KindEither:
@@ -94,13 +102,18 @@ func ParseValue(s string) (Value, error) {
 	case KindDomain:
 		pos, err := ParseDomainPos(s)
 		return pos.Value(), err
+	case KindLog:
+		log, err := ParseLogPos(strings.Trim(s, spaces))
+		return log.Value(), err
 	}
 	return Value{}, &ParseError{Msg: KindUnknown.String(), Near: near(s, 0), what: "position"}
 }
 
-// Kind returns KindEither, KindSet or KindDomain.
+// Kind returns KindEither, KindSet, KindDomain or KindLog.
 func (v Value) Kind() Kind {
 	switch {
+	case v.log != nil:
+		return KindLog
 	case !v.set.IsEmpty():
 		return KindSet
 	case !v.pos.IsEmpty():
@@ -110,58 +123,124 @@ func (v Value) Kind() Kind {
 }
 
 // Set returns the position as a MySQL set, and whether it is one. The empty position is.
-func (v Value) Set() (Set, bool) { return v.set, v.pos.IsEmpty() }
+func (v Value) Set() (Set, bool) { return v.set, v.pos.IsEmpty() && v.log == nil }
 
 // DomainPos returns the position as MariaDB's, and whether it is one. The empty position is.
-func (v Value) DomainPos() (DomainPos, bool) { return v.pos, v.set.IsEmpty() }
+func (v Value) DomainPos() (DomainPos, bool) { return v.pos, v.set.IsEmpty() && v.log == nil }
+
+// LogPos returns the position as a place in a binary log, and whether it is one. The empty position is.
+func (v Value) LogPos() (LogPos, bool) {
+	if v.log != nil {
+		return *v.log, true
+	}
+	return LogPos{}, v.IsEmpty()
+}
 
 // IsEmpty tells whether the position holds nothing.
-func (v Value) IsEmpty() bool { return v.set.IsEmpty() && v.pos.IsEmpty() }
+func (v Value) IsEmpty() bool { return v.set.IsEmpty() && v.pos.IsEmpty() && v.log == nil }
 
 // Equal tells whether both are of one kind and equal.
-func (v Value) Equal(w Value) bool { return v.set.Equal(w.set) && v.pos.Equal(w.pos) }
+func (v Value) Equal(w Value) bool {
+	if v.log != nil && w.log != nil {
+		return *v.log == *w.log
+	}
+	return v.log == w.log && v.set.Equal(w.set) && v.pos.Equal(w.pos)
+}
 
-// Contains tells whether v has all of w: Contains of sets, Reached of MariaDB positions. The only
-// error is ErrMixed.
+// Contains tells whether v has all of w: Contains of sets, Reached of MariaDB positions, at or behind of
+// places in a log. The error is ErrMixed, or ErrIncomparable for places in two logs.
 func (v Value) Contains(w Value) (bool, error) {
 	if err := v.mixed(w); err != nil {
 		return false, err
 	}
+	if v.log != nil || w.log != nil {
+		order, err := v.compareLogs(w)
+		return order >= 0 && err == nil, err
+	}
 	return v.set.Contains(w.set) && v.pos.Reached(w.pos), nil
 }
 
-// Union returns what v and w have together: the union of sets, the maximum of MariaDB positions.
-// The only error is ErrMixed.
+// Union returns what v and w have together: the union of sets, the maximum of MariaDB positions, the
+// place further on. The errors are those of Contains.
 func (v Value) Union(w Value) (Value, error) {
 	if err := v.mixed(w); err != nil {
 		return Value{}, err
 	}
-	return Value{v.set.Union(w.set), v.pos.Max(w.pos)}, nil
+	if v.log != nil || w.log != nil {
+		order, err := v.compareLogs(w)
+		if err != nil {
+			return Value{}, err
+		}
+		return further(order >= 0, v, w), nil
+	}
+	return Value{set: v.set.Union(w.set), pos: v.pos.Max(w.pos)}, nil
 }
 
-// Intersect returns what both have: the intersection of sets, the minimum of MariaDB positions.
-// The only error is ErrMixed.
+// Intersect returns what both have: the intersection of sets, the minimum of MariaDB positions, the place
+// less far. The errors are those of Contains.
 func (v Value) Intersect(w Value) (Value, error) {
 	if err := v.mixed(w); err != nil {
 		return Value{}, err
 	}
-	return Value{v.set.Intersect(w.set), v.pos.Min(w.pos)}, nil
+	if v.log != nil || w.log != nil {
+		order, err := v.compareLogs(w)
+		if err != nil {
+			return Value{}, err
+		}
+		return further(order < 0, v, w), nil
+	}
+	return Value{set: v.set.Intersect(w.set), pos: v.pos.Min(w.pos)}, nil
 }
 
-// Missing returns what v lacks of w. The only error is ErrMixed.
+// Missing returns what v lacks of w; of a log that is w itself, unless v is at or behind it. The errors are
+// those of Contains.
 func (v Value) Missing(w Value) (Value, error) {
 	if err := v.mixed(w); err != nil {
 		return Value{}, err
 	}
-	return Value{w.set.Subtract(v.set), v.pos.Missing(w.pos)}, nil
+	if v.log != nil || w.log != nil {
+		order, err := v.compareLogs(w)
+		if err != nil {
+			return Value{}, err
+		}
+		return further(order >= 0, Value{}, w), nil
+	}
+	return Value{set: w.set.Subtract(v.set), pos: v.pos.Missing(w.pos)}, nil
+}
+
+// compareLogs compares places, of which the empty one is before any other.
+func (v Value) compareLogs(w Value) (int, error) {
+	switch {
+	case v.log == nil:
+		return -1, nil
+	case w.log == nil:
+		return 1, nil
+	}
+	return v.log.Compare(*w.log)
+}
+
+func further(first bool, v, w Value) Value {
+	if first {
+		return v
+	}
+	return w
 }
 
 // MissingCount returns how many transactions v lacks of w. For MariaDB it is the sum of the
-// distances in all domains. If the number exceeds 64 bits it returns the largest uint64 and exact
-// is false. The only error is ErrMixed.
+// distances in all domains. If the number exceeds 64 bits, or is of places in a log, which do not tell, it
+// returns the largest uint64 and exact is false. The errors are those of Contains.
 func (v Value) MissingCount(w Value) (n uint64, exact bool, err error) {
 	if err := v.mixed(w); err != nil {
 		return 0, false, err
+	}
+	if v.log != nil || w.log != nil {
+		switch order, err := v.compareLogs(w); {
+		case err != nil:
+			return 0, false, err
+		case order >= 0:
+			return 0, true, nil
+		}
+		return math.MaxUint64, false, nil
 	}
 	if v.Kind() == KindDomain || w.Kind() == KindDomain {
 		n, exact = v.pos.Distance(w.pos)
@@ -178,21 +257,20 @@ func (v Value) mixed(w Value) error {
 	return nil
 }
 
-// String returns the text of the set or position, which its kind of server reads.
+// String returns the text of the set or position, which its kind of server reads; of a place in a log what
+// LogPos.String does.
 func (v Value) String() string {
-	if v.Kind() == KindDomain {
+	switch v.Kind() {
+	case KindDomain:
 		return v.pos.String()
+	case KindLog:
+		return v.log.String()
 	}
 	return v.set.String()
 }
 
 // MarshalText returns what String returns and never fails.
-func (v Value) MarshalText() ([]byte, error) {
-	if v.Kind() == KindDomain {
-		return v.pos.MarshalText()
-	}
-	return v.set.MarshalText()
-}
+func (v Value) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
 // UnmarshalText reads what ParseValue reads and leaves v alone on an error.
 func (v *Value) UnmarshalText(text []byte) error {

@@ -115,12 +115,20 @@ func (s *session) addWait(l *link, d *route.Decision) {
 		missing = d.Require
 	}
 	server := l.catalog.Server()
+	seconds := max(d.Wait, time.Millisecond).Seconds()
+	if log, ok := missing.LogPos(); ok && !missing.IsEmpty() {
+		query := "SELECT 1" // no: older servers may cut off the fraction of a second, and 0 waits forever
+		if server.Version.AtLeast(8, 4, 0) {
+			query = flavor.PositionWaitQuery(log.File, log.Offset, seconds)
+		}
+		s.addStep(l, stepWait, wire.ComQuery, query)
+		return
+	}
 	if server.Flavor == flavor.MySQL && !server.Version.AtLeast(8, 4, 0) {
 		// It cuts fractions of a second off, and 0 waits forever: a look must do.
 		s.addStep(l, stepWait, wire.ComQuery, "SELECT NOT GTID_SUBSET("+flavor.Quote(missing.String())+", @@GLOBAL.gtid_executed)")
 		return
 	}
-	seconds := max(d.Wait, time.Millisecond).Seconds()
 	s.addStep(l, stepWait, wire.ComQuery, flavor.GTIDWaitQuery(server.Flavor, missing.String(), seconds))
 }
 

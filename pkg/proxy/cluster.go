@@ -26,6 +26,7 @@ type cluster struct {
 	turns    sync.Mutex
 	rotation route.Rotation
 
+	byLog   bool // positions of MySQL servers are places in their binary logs
 	fetcher fetcher
 	lost    atomic.Pointer[[]loss]
 

@@ -132,10 +132,11 @@ func (c *cluster) askPrimary(p *Proxy) (*standing, error) {
 	f := c.monitor.Server(i).Flavor
 	a := &c.fetcher.conns[i]
 	kept := a.conn != nil
-	err := a.ask(ctx, c.servers[i].Monitor, f, &got.Standing)
+	question := func(q status.Querier) (status.Standing, error) { return c.standing(ctx, q, f) }
+	err := a.ask(ctx, c.servers[i].Monitor, question, &got.Standing)
 	if err != nil && kept && ctx.Err() == nil { // it may have been closed since
 		got.sent = p.now()
-		err = a.ask(ctx, c.servers[i].Monitor, f, &got.Standing)
+		err = a.ask(ctx, c.servers[i].Monitor, question, &got.Standing)
 	}
 	switch {
 	case err != nil:
@@ -153,8 +154,18 @@ func (c *cluster) askPrimary(p *Proxy) (*standing, error) {
 	return got, nil
 }
 
+// standing asks a primary where it stands, by what positions are compared by.
+func (c *cluster) standing(ctx context.Context, q status.Querier, f flavor.Flavor) (status.Standing, error) {
+	if c.byLog && f == flavor.MySQL {
+		return status.AskLogStanding(ctx, q)
+	}
+	return status.AskStanding(ctx, q, f)
+}
+
 // ask asks over the connection that is kept, and keeps none that failed.
-func (a *asker) ask(ctx context.Context, open func() (*sql.DB, error), f flavor.Flavor, to *status.Standing) (err error) {
+func (a *asker) ask(ctx context.Context, open func() (*sql.DB, error), question func(status.Querier) (status.Standing, error),
+	to *status.Standing,
+) (err error) {
 	if a.db == nil {
 		if a.db, err = open(); err != nil {
 			return err
@@ -165,7 +176,7 @@ func (a *asker) ask(ctx context.Context, open func() (*sql.DB, error), f flavor.
 			return err
 		}
 	}
-	if *to, err = status.AskStanding(ctx, a.conn, f); err != nil {
+	if *to, err = question(a.conn); err != nil {
 		a.close()
 	}
 	return err

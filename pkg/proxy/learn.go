@@ -138,7 +138,7 @@ func (s *session) follow() {
 
 // position takes in a position that came with an answer. Most often it is the one before.
 func (s *session) position(l *link, server int, text []byte, epoch topology.Epoch, out *outcome) {
-	if len(text) == 0 {
+	if len(text) == 0 || s.cluster.byLog {
 		return
 	}
 	if bytes.Equal(l.position, text) {

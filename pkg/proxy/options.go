@@ -120,6 +120,11 @@ func (o *Options) check() error {
 	if o.Pool.Max < 1 {
 		return fmt.Errorf("the pool may have %d connections: at least 1 is needed", o.Pool.Max)
 	}
+	for i := range o.Listeners[1:] {
+		if a, b := o.Listeners[0].Policy.Method, o.Listeners[i+1].Policy.Method; a != b {
+			return fmt.Errorf("one listener goes by method %s and another one by %s: positions are all of one kind", a, b)
+		}
+	}
 	names := map[string]bool{}
 	for _, s := range o.Servers {
 		if names[s.Name] {
@@ -139,6 +144,9 @@ const (
 	DefaultProveAgain        = 10 * time.Second
 	DefaultMaxLifetime       = 10 * time.Minute
 )
+
+// byLog tells whether positions of MySQL servers are places in their binary logs.
+func (o *Options) byLog() bool { return o.Listeners[0].Policy.Method == route.ByLogPosition }
 
 func (o *Options) proveAgain() time.Duration {
 	if o.ProveAgain > 0 {

@@ -45,11 +45,16 @@ func (p *Proxy) Promise(ctx context.Context) error {
 
 // needsPositions tells whether a policy promises reads that take positions to be kept.
 func needsPositions(p *route.Policy) bool {
-	switch p.Level {
-	case route.Weak, route.SessionLevel, route.Global, route.SCC:
-		return p.Endpoint == route.ReadWrite
+	if p.Endpoint == route.ReadOnly {
+		return false
 	}
-	return p.Monotonic && p.Endpoint == route.ReadWrite
+	switch p.Level {
+	case route.Weak:
+		return true
+	case route.SessionLevel, route.Global, route.SCC:
+		return p.Method.Proves()
+	}
+	return p.Monotonic
 }
 
 // canProve says what keeps a server from proving which transactions it has.
@@ -70,16 +75,45 @@ func (c *cluster) canProve(ctx context.Context, i int) error {
 		return nil
 	}
 	if server.Flavor == flavor.MariaDB {
-		row, err := status.QueryRow(ctx, conn, "SELECT @@GLOBAL.log_bin AS log_bin")
-		if err == nil && row.Text("log_bin") == "0" && s.Role != topology.FixedReplica {
-			return fmt.Errorf("server %s keeps no binary log (log_bin = OFF), so its writes have no GTIDs: set log_bin, "+
-				"or give it the role replica if it never becomes the primary", s.Name)
-		}
-		return nil
+		return s.canProveMariaDB(ctx, conn, c.byLog)
+	}
+	if c.byLog {
+		return s.canProveByLog(ctx, conn)
 	}
 	at, err := status.AskStanding(ctx, conn, server.Flavor)
 	if err == nil && at.NoGTIDs {
-		return fmt.Errorf("server %s has no GTIDs: set gtid_mode = ON and enforce_gtid_consistency = ON there, or use level eventual or strong", s.Name)
+		return fmt.Errorf("server %s has no GTIDs: set gtid_mode = ON and enforce_gtid_consistency = ON there, "+
+			"or use causal-method position, or level eventual or strong", s.Name)
+	}
+	return nil
+}
+
+func (s *server) canProveMariaDB(ctx context.Context, q status.Querier, byLog bool) error {
+	if byLog {
+		return fmt.Errorf("server %s is a MariaDB, which has GTIDs: use causal-method gtid", s.Name)
+	}
+	row, err := status.QueryRow(ctx, q, "SELECT @@GLOBAL.log_bin AS log_bin")
+	if err == nil && row.Text("log_bin") == "0" && s.Role != topology.FixedReplica {
+		return fmt.Errorf("server %s keeps no binary log (log_bin = OFF), so its writes have no GTIDs: set log_bin, "+
+			"or give it the role replica if it never becomes the primary", s.Name)
+	}
+	return nil
+}
+
+// canProveByLog says what keeps a MySQL server from telling its place in a binary log.
+func (s *server) canProveByLog(ctx context.Context, q status.Querier) error {
+	channels, err := status.Channels(ctx, q, flavor.MySQL)
+	switch {
+	case err != nil:
+		return fmt.Errorf("server %s: %w", s.Name, err)
+	case len(channels) > 1:
+		return fmt.Errorf("server %s has %d sources, and a place in one binary log says nothing of the other: use causal-method gtid", s.Name, len(channels))
+	case len(channels) == 1 && channels[0].Receiver == status.Running && channels[0].Exec.IsZero():
+		return fmt.Errorf("server %s keeps no binary log positions (GTID_ONLY = 1): use causal-method gtid", s.Name)
+	case len(channels) == 0 && s.Role != topology.FixedReplica:
+		if _, err := status.BinaryLog(ctx, q, flavor.MySQL); errors.Is(err, status.ErrNoBinaryLog) {
+			return fmt.Errorf("server %s keeps no binary log: set log_bin, or give it the role replica if it never becomes the primary", s.Name)
+		}
 	}
 	return nil
 }

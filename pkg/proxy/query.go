@@ -122,8 +122,15 @@ const lackingFor = time.Second
 // decide asks package route.
 func (s *session) decide(req *request) route.Decision {
 	s.forgetLost()
+	s.route.Arrived = req.arrived
 	d := s.decideOnce(req)
-	if d.Fetch && req.current == nil {
+	switch {
+	case d.Hold > 0:
+		s.holdBack(d.Hold)
+		d = s.decideOnce(req)
+	case d.Fetch && req.current == nil && !s.policy.Method.Proves() && d.Token == route.NoToken:
+		d = s.lookedAgain(req, d)
+	case d.Fetch && req.current == nil:
 		d = s.informed(req, d)
 	}
 	return d

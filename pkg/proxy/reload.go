@@ -55,7 +55,7 @@ const reloadWait = 5 * time.Second
 
 // newCluster makes a cluster, with the connections of old that stay the same. It asks nobody yet.
 func (p *Proxy) newCluster(o *Options, old *cluster) (*cluster, error) {
-	c := &cluster{done: make(chan struct{}), fetcher: fetcher{conns: make([]asker, len(o.Servers))}}
+	c := &cluster{done: make(chan struct{}), fetcher: fetcher{conns: make([]asker, len(o.Servers))}, byLog: o.byLog()}
 	c.users.Store(1)
 	watched := make([]topology.Server, 0, len(o.Servers))
 	for _, s := range o.Servers {
@@ -77,7 +77,7 @@ func (p *Proxy) newCluster(o *Options, old *cluster) (*cluster, error) {
 	var err error
 	c.monitor, err = topology.New(topology.Options{
 		Servers: watched, Interval: o.CheckInterval, Timeout: o.CheckTimeout, Heartbeat: o.Heartbeat, Now: p.now,
-		Events: func(e topology.Event) { p.event(c, e) },
+		ByLog: c.byLog, Events: func(e topology.Event) { p.event(c, e) },
 	})
 	if err != nil {
 		return nil, err

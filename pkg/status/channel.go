@@ -2,7 +2,6 @@ package status
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -57,71 +56,6 @@ func parseThreadState(text string) ThreadState {
 	}
 }
 
-// FilePos is a place in a binary log. The zero value is no place: a channel
-// that has not read anything, or whose server does not keep positions
-// (GTID_ONLY).
-type FilePos struct {
-	File   string // base name and numeric suffix, as in bin.000042
-	Offset uint64
-}
-
-// String returns "file:offset", or "" for no place.
-func (p FilePos) String() string {
-	if p.IsZero() {
-		return ""
-	}
-	return p.File + ":" + strconv.FormatUint(p.Offset, 10)
-}
-
-// IsZero reports whether p is no place.
-func (p FilePos) IsZero() bool { return p.File == "" }
-
-// ErrIncomparable is returned for places in binary logs of different names.
-var ErrIncomparable = errors.New("binary log positions cannot be compared")
-
-// Compare returns -1, 0 or 1 for p before, at or behind q. Only places in logs
-// of one base name can be compared; the suffix counts as a number, as the
-// server compares it: bin.1000000 is behind bin.999999.
-func (p FilePos) Compare(q FilePos) (int, error) {
-	base, number, ok := splitLogName(p.File)
-	otherBase, otherNumber, otherOK := splitLogName(q.File)
-	if !ok || !otherOK || base != otherBase {
-		return 0, fmt.Errorf("%w: %q and %q are not files of one log", ErrIncomparable, p.File, q.File)
-	}
-	if number != otherNumber {
-		if number < otherNumber {
-			return -1, nil
-		}
-		return 1, nil
-	}
-	switch {
-	case p.Offset < q.Offset:
-		return -1, nil
-	case p.Offset > q.Offset:
-		return 1, nil
-	default:
-		return 0, nil
-	}
-}
-
-// ParseLogName reports whether name is a binary log file's name: text, a dot,
-// and a number. The server answers NULL for any other name in a wait.
-func ParseLogName(name string) error {
-	if _, _, ok := splitLogName(name); !ok {
-		return fmt.Errorf("%q is not the name of a binary log file: it ends in a dot and a number, as in bin.000042", name)
-	}
-	return nil
-}
-
-func splitLogName(name string) (base string, number uint64, ok bool) {
-	dot := strings.LastIndexByte(name, '.')
-	if dot <= 0 {
-		return "", 0, false
-	}
-	number, err := strconv.ParseUint(name[dot+1:], 10, 63)
-	return name[:dot], number, err == nil && name[dot+1] != '+'
-}
-
 // ThreadError is the last error of a receiver or an applier. The zero value
 // is no error.
 type ThreadError struct {
@@ -155,8 +89,8 @@ type Channel struct {
 	Delay          time.Duration // configured SQL_Delay
 	RemainingDelay *int64        // seconds the current event is still held back; nil: it is not
 
-	Read FilePos // what the receiver has read, in the source's binary log
-	Exec FilePos // what the applier has executed, in the source's binary log
+	Read gtid.FilePos // what the receiver has read, in the source's binary log
+	Exec gtid.FilePos // what the applier has executed, in the source's binary log
 
 	Retrieved    gtid.Set // MySQL: transactions received on this channel since its relay log began
 	AutoPosition bool     // MySQL: the channel uses GTIDs
@@ -210,8 +144,8 @@ func parseChannel(row Row) (Channel, error) {
 		Delay:          time.Duration(row.number("SQL_Delay")) * time.Second,
 		RemainingDelay: row.nullableInt("SQL_Remaining_Delay"),
 
-		Read: FilePos{row.Text("Source_Log_File"), row.number("Read_Source_Log_Pos")},
-		Exec: FilePos{row.Text("Relay_Source_Log_File"), row.number("Exec_Source_Log_Pos")},
+		Read: gtid.FilePos{File: row.Text("Source_Log_File"), Offset: row.number("Read_Source_Log_Pos")},
+		Exec: gtid.FilePos{File: row.Text("Relay_Source_Log_File"), Offset: row.number("Exec_Source_Log_Pos")},
 
 		AutoPosition: row.Text("Auto_Position") == "1",
 		Fields:       row,

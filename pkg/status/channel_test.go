@@ -63,7 +63,7 @@ func TestChannels_mysql(t *testing.T) {
 		Receiver: status.Running, Applier: status.Stopped,
 		ApplierError:  status.ThreadError{Number: 1062, Message: "Duplicate entry"},
 		SecondsBehind: number(7), Delay: time.Minute, RemainingDelay: number(17),
-		Read: status.FilePos{File: "bin.000002", Offset: 1000}, Exec: status.FilePos{File: "bin.000001", Offset: 900},
+		Read: gtid.FilePos{File: "bin.000002", Offset: 1000}, Exec: gtid.FilePos{File: "bin.000001", Offset: 900},
 		Retrieved: set, AutoPosition: true,
 	}
 	for name, answers := range map[string][]statustest.Answer{
@@ -113,7 +113,7 @@ func TestChannels_mariadb(t *testing.T) {
 	want := status.Channel{
 		Name: "C", SourceHost: "h", SourcePort: 3307, SourceServerID: 5, Receiver: status.Connecting, Applier: status.Running,
 		ReceiverError: status.ThreadError{Number: 2003, Message: "no"}, UsingGTID: true, ReceiverGTID: pos,
-		Read: status.FilePos{File: "bin.000002", Offset: 1000}, Exec: status.FilePos{File: "bin.000002", Offset: 1000},
+		Read: gtid.FilePos{File: "bin.000002", Offset: 1000}, Exec: gtid.FilePos{File: "bin.000002", Offset: 1000},
 		IgnoredDomains: []uint32{1, 7}, HeartbeatPeriod: 30500 * time.Millisecond,
 	}
 	for name, more := range map[string][]any{
@@ -172,61 +172,10 @@ func TestWords(t *testing.T) {
 		status.Running.String(): "running", status.Connecting.String(): "connecting", status.Stopped.String(): "stopped",
 		status.ThreadUnknown.String(): "unknown", status.Primary.String(): "primary", status.Replica.String(): "replica",
 		status.Intermediate.String(): "intermediate", status.Standalone.String(): "standalone", status.Role(99).String(): "unknown",
-		status.FilePos{}.String(): "", status.FilePos{File: "b.1", Offset: 4}.String(): "b.1:4",
 		status.ThreadError{Message: "no number, no error"}.String(): "", status.ThreadError{Number: 7, Message: "m"}.String(): "error 7: m",
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-}
-
-func TestFilePos_Compare(t *testing.T) {
-	t.Parallel()
-	at := func(file string, offset uint64) status.FilePos { return status.FilePos{File: file, Offset: offset} }
-	for _, tt := range []struct {
-		p, q status.FilePos
-		want int
-	}{
-		{at("bin.000001", 4), at("bin.000001", 4), 0},
-		{at("bin.000001", 4), at("bin.000001", 5), -1},
-		{at("bin.000001", 900), at("bin.000002", 4), -1},
-		{at("bin.999999", 900), at("bin.1000000", 4), -1}, // as text it would be behind
-		{at("bin.000010", 4), at("bin.10", 4), 0},
-		{at("a.b.000002", 4), at("a.b.000001", 4), 1},
-	} {
-		if got, err := tt.p.Compare(tt.q); err != nil || got != tt.want {
-			t.Errorf("%s and %s: got %d %v, want %d", tt.p, tt.q, got, err, tt.want)
-		}
-		if got, err := tt.q.Compare(tt.p); err != nil || got != -tt.want {
-			t.Errorf("%s and %s: got %d %v, want %d", tt.q, tt.p, got, err, -tt.want)
-		}
-	}
-	for _, q := range []status.FilePos{{}, at("other.000001", 4), at("bin", 4), at("bin.", 4), at("bin.x", 4), at("a.bin.000001", 4)} {
-		if _, err := at("bin.000001", 4).Compare(q); !errors.Is(err, status.ErrIncomparable) {
-			t.Errorf("%s: got %v, want ErrIncomparable", q, err)
-		}
-	}
-}
-
-// FuzzParseLogName: a name that is one can be compared with itself, and its
-// successor is behind it.
-func FuzzParseLogName(f *testing.F) {
-	for _, s := range []string{"bin.000001", "a.b.9", "bin", ".1", "bin.", "bin.+1", "bin.99999999999999999999"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, name string) {
-		p := status.FilePos{File: name, Offset: 4}
-		order, err := p.Compare(p)
-		if (status.ParseLogName(name) == nil) != (err == nil) || order != 0 {
-			t.Fatalf("%q: got %d %v, and %v", name, order, err, status.ParseLogName(name))
-		}
-		if err != nil {
-			return
-		}
-		dot := strings.LastIndexByte(name, '.')
-		if order, err := p.Compare(status.FilePos{File: name[:dot] + ".0" + name[dot+1:], Offset: 5}); err != nil || order != -1 {
-			t.Errorf("%q: got %d %v against the same file with a leading zero, further on", name, order, err)
-		}
-	})
 }

@@ -71,8 +71,8 @@ type Server struct {
 	SuperReadOnly *bool  // nil on a server that does not have it (MariaDB)
 	GTIDMode      string // MySQL's gtid_mode; "" on MariaDB, which always has GTIDs
 	Executed      gtid.Value
-	Purged        gtid.Value // always empty on MariaDB
-	BinaryLog     FilePos    // zero if the server writes none
+	Purged        gtid.Value   // always empty on MariaDB
+	BinaryLog     gtid.FilePos // zero if the server writes none
 	Channels      []Channel
 	Replicas      []Downstream
 	SemiSync      SemiSync
@@ -228,15 +228,15 @@ func (s *Server) readBinaryLog(ctx context.Context, q Querier) error {
 var ErrNoBinaryLog = errors.New("the server writes no binary log")
 
 // BinaryLog returns the end of a server's own binary log.
-func BinaryLog(ctx context.Context, q Querier, f flavor.Flavor) (FilePos, error) {
+func BinaryLog(ctx context.Context, q Querier, f flavor.Flavor) (gtid.FilePos, error) {
 	rows, err := Ladder(ctx, q, flavor.BinaryLogStatus(f))
 	if HasNumber(err, errNoBinaryLogging) || err == nil && len(rows) == 0 {
-		return FilePos{}, ErrNoBinaryLog
+		return gtid.FilePos{}, ErrNoBinaryLog
 	}
 	if err != nil {
-		return FilePos{}, needs(flavor.ReadBinaryLog, "binary log status", err)
+		return gtid.FilePos{}, needs(flavor.ReadBinaryLog, "binary log status", err)
 	}
-	return FilePos{rows[0].Text("File"), rows[0].number("Position")}, nil
+	return gtid.FilePos{File: rows[0].Text("File"), Offset: rows[0].number("Position")}, nil
 }
 
 func (s *Server) readChannels(ctx context.Context, q Querier) error {

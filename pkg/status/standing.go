@@ -2,6 +2,7 @@ package status
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -89,4 +90,52 @@ func mariadbStanding(ctx context.Context, q Querier) (Standing, error) {
 	}
 	ro := row.Text("ro")
 	return Standing{Executed: applied, Everything: all, ReadOnly: ro != "0" && ro != "OFF"}, nil
+}
+
+// AskLogStanding does what AskStanding does on a MySQL server without GTIDs, by its binary log: that is
+// ahead of what has been committed, so Executed is empty.
+func AskLogStanding(ctx context.Context, q Querier) (Standing, error) {
+	row, err := QueryRow(ctx, q, "SELECT @@GLOBAL.read_only AS ro, @@GLOBAL.server_uuid AS uuid")
+	if err != nil {
+		return Standing{}, fmt.Errorf("read the primary's position: %w", err)
+	}
+	end, err := ownLog(ctx, q, row.Text("uuid"))
+	return Standing{Everything: end.Value(), ReadOnly: row.Text("ro") != "0"}, err
+}
+
+// LogPosition returns where a MySQL server with this UUID stands by binary log: a replica in its source's,
+// up to where it has applied it, and a server without a source at the end of its own, of which it may not
+// have committed everything yet. It is no place on a replica of several sources, or on one that keeps no
+// positions.
+func LogPosition(ctx context.Context, q Querier, uuid string) (gtid.LogPos, error) {
+	channels, err := Channels(ctx, q, flavor.MySQL)
+	switch {
+	case err != nil || len(channels) > 1:
+		return gtid.LogPos{}, err
+	case len(channels) == 0:
+		end, err := ownLog(ctx, q, uuid)
+		if errors.Is(err, ErrNoBinaryLog) {
+			return gtid.LogPos{}, nil
+		}
+		return end, err
+	}
+	c := &channels[0]
+	if c.SourceUUID == "" || c.Exec.IsZero() { // it has not been connected yet
+		return gtid.LogPos{}, nil
+	}
+	source, err := gtid.ParseUUID(c.SourceUUID)
+	if err != nil {
+		return gtid.LogPos{}, fmt.Errorf("read replica status: %w", err)
+	}
+	return gtid.LogPos{Source: source, FilePos: c.Exec}, nil
+}
+
+// ownLog returns the end of the binary log of the server with this UUID.
+func ownLog(ctx context.Context, q Querier, uuid string) (gtid.LogPos, error) {
+	source, err := gtid.ParseUUID(uuid)
+	if err != nil {
+		return gtid.LogPos{}, fmt.Errorf("read server_uuid: %w", err)
+	}
+	end, err := BinaryLog(ctx, q, flavor.MySQL)
+	return gtid.LogPos{Source: source, FilePos: end}, err
 }

@@ -145,7 +145,7 @@ func (m *Monitor) crown(primary int, two bool, contenders []int) []Event {
 		events = append(events, e)
 		if m.last >= 0 && m.last != primary {
 			had, has := m.members[m.last].known.Load().position, m.members[primary].seen.position
-			if !contains(has, had) {
+			if had.Kind() != gtid.KindLog && !contains(has, had) { // of two logs nobody can tell
 				lost, err := has.Missing(had)
 				if err != nil {
 					lost = had
@@ -218,6 +218,9 @@ func (mb *member) alone(limit int) route.Server {
 		sv.Why = "is read-only and has no source"
 	default:
 		replicates(&sv, mb.seen.samples)
+		if sv.LagKnown && sv.Lag == 0 && !slices.ContainsFunc(mb.seen.samples, behind) {
+			sv.NoDelayAt = mb.seen.began
+		}
 		if sv.State == route.Broken && !mb.seen.readOnly && mb.Role == Auto {
 			sv.Why += "; it takes writes, but a primary has no channel"
 		}
@@ -290,6 +293,9 @@ func replicates(sv *route.Server, samples []lag.Sample) {
 		sv.Lag = 0
 	}
 }
+
+// behind tells whether something was received and not applied.
+func behind(s lag.Sample) bool { return s.Behind != nil && *s.Behind > 0 }
 
 // worse orders the states that a replica that answers can have.
 func worse(a, b route.State) bool {

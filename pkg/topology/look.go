@@ -45,9 +45,11 @@ func (o *observation) identity() string {
 func (o *observation) follows() bool { return len(o.samples) > 0 && !o.detached() }
 
 // early tells whether the position may hold what the server's own readers do
-// not see yet. MariaDB counts what it writes itself from the binary log, which
-// a transaction is in before it is committed.
-func (o *observation) early() bool { return o.server.Flavor == flavor.MariaDB && !o.follows() }
+// not see yet: it counts what it writes itself from the binary log, which a
+// transaction is in before it is committed.
+func (o *observation) early() bool {
+	return !o.follows() && (o.server.Flavor == flavor.MariaDB || o.position.Kind() == gtid.KindLog)
+}
 
 // detached tells whether the server certainly has no source.
 func (o *observation) detached() bool {
@@ -58,6 +60,7 @@ func (o *observation) detached() bool {
 // server's goroutine.
 type link struct {
 	open   func() (*sql.DB, error)
+	byLog  bool // positions of MySQL are places in binary logs
 	db     *sql.DB
 	conn   *sql.Conn
 	server flavor.Server
@@ -105,7 +108,7 @@ func (l *link) ask(ctx context.Context, now func() time.Time, seen *observation,
 		return err
 	}
 	// Before the lag: it is a lower bound of what the server has then.
-	if seen.position, err = status.Executed(ctx, l.conn, l.server.Flavor); err != nil || alone {
+	if seen.position, err = l.position(ctx, seen.uuid); err != nil || alone {
 		return err
 	}
 	o.Wait = func(ctx context.Context, t waitpos.Target, w waitpos.Options) (waitpos.Result, error) {
@@ -118,6 +121,19 @@ func (l *link) ask(ctx context.Context, now func() time.Time, seen *observation,
 		seen.denied, err = denied, nil
 	}
 	return err
+}
+
+// position asks what the server has applied.
+func (l *link) position(ctx context.Context, uuid string) (gtid.Value, error) {
+	if !l.byLog || l.server.Flavor == flavor.MariaDB {
+		return status.Executed(ctx, l.conn, l.server.Flavor)
+	}
+	at, err := status.LogPosition(ctx, l.conn, uuid)
+	var denied *status.PrivilegeError
+	if errors.As(err, &denied) { // the channels will tell
+		err = nil
+	}
+	return at.Value(), err
 }
 
 func (l *link) connect(ctx context.Context, now func() time.Time, seen *observation) (err error) {

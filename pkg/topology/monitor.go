@@ -70,7 +70,7 @@ func New(o Options) (*Monitor, error) {
 	}
 	m := &Monitor{options: o, primary: -1, last: -1}
 	for _, s := range o.Servers {
-		mb := &member{Server: s, hurry: make(chan struct{}, 1), link: link{open: s.Open}}
+		mb := &member{Server: s, hurry: make(chan struct{}, 1), link: link{open: s.Open, byLog: o.ByLog}}
 		mb.known.Store(&known{})
 		m.members = append(m.members, mb)
 	}
@@ -192,7 +192,7 @@ func (m *Monitor) Server(server int) flavor.Server { return m.now.Load().servers
 func (m *Monitor) Fill(dst *route.Snapshot, now time.Time) {
 	p := m.now.Load()
 	dst.Servers = append(dst.Servers[:0], p.snapshot.Servers...)
-	dst.Current, dst.CurrentKnown, dst.Ahead = p.snapshot.Current, false, gtid.Value{}
+	dst.Current, dst.CurrentKnown, dst.Ahead, dst.At = p.snapshot.Current, false, gtid.Value{}, now
 	for i, mb := range m.members {
 		sv := &dst.Servers[i]
 		known := mb.known.Load()

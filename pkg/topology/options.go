@@ -59,6 +59,8 @@ type Options struct {
 	// Heartbeat is the table that lag is measured by; without a name lag is
 	// measured by what the servers themselves tell.
 	Heartbeat lag.HeartbeatTable
+	// ByLog has the positions of MySQL servers be places in binary logs instead of sets of GTIDs.
+	ByLog bool
 	// Now is the clock, time.Now if nil.
 	Now func() time.Time
 	// Events is told what happened, in order and after the snapshot that shows
