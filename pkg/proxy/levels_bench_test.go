@@ -147,4 +147,3 @@ func BenchmarkFallBack(b *testing.B) {
 		}
 	})
 }
-

@@ -1,6 +1,10 @@
 package proxy_test
 
 import (
+	"bytes"
+	"database/sql"
+	"errors"
+	"log/slog"
 	"strconv"
 	"strings"
 	"testing"
@@ -9,6 +13,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
+	"github.com/mysqlrw/mysqlrw/pkg/pool"
+	"github.com/mysqlrw/mysqlrw/pkg/proxy"
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox"
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox/sandboxtest"
 	"github.com/mysqlrw/mysqlrw/route"
@@ -156,3 +162,33 @@ func TestMethods(t *testing.T) {
 		})
 	})
 }
+
+// TestPromise_warns: whoever chooses a method that proves nothing is told so at the start.
+func TestPromise_warns(t *testing.T) {
+	t.Parallel()
+	for method, want := range map[route.Method]string{
+		route.ByGTID: "", route.ByPrimary: "", route.BySleep: "proves nothing", route.ByNoDelay: "sound only with",
+	} {
+		var log bytes.Buffer
+		policy := route.DefaultPolicy()
+		policy.Method = method
+		p, err := proxy.New(proxy.Options{
+			Log:       slog.New(slog.NewTextHandler(&log, nil)),
+			Listeners: []proxy.Listener{{Network: "tcp", Address: "127.0.0.1:0", Policy: policy}},
+			Pool:      pool.Limits{Max: 1},
+			Servers:   []proxy.Server{{Name: "a", Monitor: unreachable}, {Name: "b", Monitor: unreachable}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Promise(t.Context()); err != nil {
+			t.Errorf("%v: %v", method, err)
+		}
+		if text := log.String(); want == "" && text != "" || !strings.Contains(text, want) {
+			t.Errorf("%v: logged %q, want %q", method, text, want)
+		}
+		p.Close()
+	}
+}
+
+func unreachable() (*sql.DB, error) { return nil, errors.New("nobody is there") }

@@ -21,9 +21,11 @@ func (p *Proxy) Promise(ctx context.Context) error {
 	var all []error
 	unable := sync.OnceValue(func() (why []error) { // they are asked once, for all listeners
 		for i := range c.servers {
-			if err := c.canProve(ctx, i); err != nil {
-				why = append(why, err)
-			}
+			c.servers[i].ask(ctx, func(q status.Querier) {
+				if err := c.servers[i].canProve(ctx, q, c.byLog); err != nil {
+					why = append(why, err)
+				}
+			})
 		}
 		return why
 	})
@@ -40,7 +42,51 @@ func (p *Proxy) Promise(ctx context.Context) error {
 			all = append(all, fmt.Errorf("listener %s: level %s cannot be given: %w", l.Address, l.Policy.Level, err))
 		}
 	}
+	if len(all) == 0 {
+		p.warn(ctx, c, conf.Listeners[0].Policy.Method)
+	}
 	return errors.Join(all...)
+}
+
+// warn says what a method is not worth.
+func (p *Proxy) warn(ctx context.Context, c *cluster, m route.Method) {
+	switch m {
+	case route.BySleep:
+		p.log.Warn("causal-method sleep proves nothing: a replica that is later than causal-sleep gives stale reads")
+	case route.ByNoDelay:
+		if len(c.servers) == 2 && c.semiSync(ctx) {
+			return
+		}
+		p.log.Warn("causal-method no-delay is sound only with semi-synchronous replication and one replica: " +
+			"what the primary has not sent yet is no delay")
+	}
+}
+
+// semiSync tells whether the primary waits for a replica at every commit.
+func (c *cluster) semiSync(ctx context.Context) (on bool) {
+	for _, s := range c.servers {
+		s.ask(ctx, func(q status.Querier) {
+			server, err := status.Read(ctx, q)
+			on = on || err == nil && server.SemiSync.Source != nil && *server.SemiSync.Source
+		})
+	}
+	return on
+}
+
+// ask calls do with a connection to the server, unless there is none to be had: what that means the
+// monitor tells.
+func (s *server) ask(ctx context.Context, do func(status.Querier)) {
+	db, err := s.Monitor()
+	if err != nil {
+		return
+	}
+	defer db.Close()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	do(conn)
 }
 
 // needsPositions tells whether a policy promises reads that take positions to be kept.
@@ -58,29 +104,17 @@ func needsPositions(p *route.Policy) bool {
 }
 
 // canProve says what keeps a server from proving which transactions it has.
-func (c *cluster) canProve(ctx context.Context, i int) error {
-	s := c.servers[i]
-	db, err := s.Monitor()
-	if err != nil {
+func (s *server) canProve(ctx context.Context, q status.Querier, byLog bool) error {
+	server, err := status.Identify(ctx, q)
+	switch {
+	case err != nil:
 		return nil
+	case server.Flavor == flavor.MariaDB:
+		return s.canProveMariaDB(ctx, q, byLog)
+	case byLog:
+		return s.canProveByLog(ctx, q)
 	}
-	defer db.Close()
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return nil // whatever it is, the monitor tells
-	}
-	defer conn.Close()
-	server, err := status.Identify(ctx, conn)
-	if err != nil {
-		return nil
-	}
-	if server.Flavor == flavor.MariaDB {
-		return s.canProveMariaDB(ctx, conn, c.byLog)
-	}
-	if c.byLog {
-		return s.canProveByLog(ctx, conn)
-	}
-	at, err := status.AskStanding(ctx, conn, server.Flavor)
+	at, err := status.AskStanding(ctx, q, server.Flavor)
 	if err == nil && at.NoGTIDs {
 		return fmt.Errorf("server %s has no GTIDs: set gtid_mode = ON and enforce_gtid_consistency = ON there, "+
 			"or use causal-method position, or level eventual or strong", s.Name)
