@@ -132,7 +132,8 @@ func (c *choice) require(q *Query) bool {
 		}
 		d.Token, q.Require = GivenToken, both
 	}
-	if q.Require.Kind() == gtid.KindLog && !c.presentLog(q) || q.Node == "" && c.monotonic(q.Level) && !c.settle(q) {
+	byLog := q.Require.Kind() == gtid.KindLog || c.policy.Method == ByLogPosition && !q.Require.IsEmpty()
+	if byLog && !c.presentLog(q) || q.Node == "" && c.monotonic(q.Level) && !c.settle(q) {
 		return false
 	}
 	q.Required = !q.Require.IsEmpty()
@@ -140,9 +141,9 @@ func (c *choice) require(q *Query) bool {
 	return true
 }
 
-// presentLog sees to it that the place which a read needs is in the log that is written now: of another
-// one nothing can be said, and everything that there is is needed. It returns false if that must be fetched
-// first.
+// presentLog sees to it that the place which a read needs is in the log that is written now. Of another
+// one nothing can be said, nor of GTIDs from before a reload; then everything that there is is needed. It
+// returns false if that must be fetched first.
 func (c *choice) presentLog(q *Query) bool {
 	if !c.snap.CurrentKnown {
 		c.d.Fetch = true
