@@ -240,8 +240,13 @@ func (c *choice) waitForPrimary(q Query) {
 	if d.Server < 0 || !q.Required || !s.cands[d.Server].Behind || s.knowsOf(c.snap.Servers[d.Server].Name, q.Require) {
 		return
 	}
-	if c.snap.CurrentKnown && contains(c.snap.Current, q.Require) {
+	switch {
+	case c.snap.CurrentKnown && contains(c.snap.Current, q.Require):
 		d.Require = c.snap.Ahead
+	case !c.snap.CurrentKnown && q.Require.Kind() == gtid.KindDomain: // which cannot be waited for where it was written
+		d.Fetch = true
+		d.because(PositionUnknown)
+		return
 	}
 	if d.Wait, d.Fallback = c.budget(q), Refuse; d.Wait <= 0 {
 		c.refuse(sayTimeout)

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"sync"
@@ -17,127 +16,130 @@ import (
 //
 // A read must see what was committed before it arrived. So it may use the answer to a query that was
 // sent after that, and no other: it joins the batch that is sent when the query in flight has
-// returned, and never the one in flight. No goroutine belongs to the fetcher: one of those who wait
-// for a batch asks.
+// returned, and never the one in flight. No goroutine belongs to the fetcher: whoever has an answer sends
+// the next query.
 type fetcher struct {
+	// ask asks, and tells done later; or returns why it cannot.
+	ask func(done func(*standing, error)) error
+
 	mu      sync.Mutex
 	flying  *flight // the batch that is asked for
 	waiting *flight // the one after
 	last    *standing
-
-	conns []asker // by server; used by whoever has flying
 }
 
 // flight is one batch.
 type flight struct {
-	lead    chan struct{} // holds something when one of its members is to ask
-	done    chan struct{}
-	members int // who wait for it; guarded by fetcher.mu
-	got     *standing
-	err     error
+	done chan struct{}
+	got  *standing
+	err  error
 }
 
 // standing is where the primary stood. It is immutable.
 type standing struct {
 	status.Standing
-	server int       // the primary
-	sent   time.Time // when it was asked
-}
-
-// asker is a connection that is kept for asking one server.
-type asker struct {
-	db   *sql.DB
-	conn *sql.Conn
+	sent time.Time // when it was asked
 }
 
 // errNoPrimary is why nobody can be asked.
 var errNoPrimary = errors.New("there is no primary")
 
-// fetch returns where the primary stood at some moment after since. ask is called by one of the
-// sessions that wait, for all of them.
-func (f *fetcher) fetch(ctx context.Context, since time.Time, ask func() (*standing, error)) (*standing, error) {
+// errNotAsked is why a question was not taken.
+var errNotAsked = errors.New("its server is not watched, or has another question to answer")
+
+// fetch returns where the primary stood at some moment after since.
+func (f *fetcher) fetch(ctx context.Context, since time.Time) (*standing, error) {
 	f.mu.Lock()
 	if f.last != nil && !f.last.sent.Before(since) {
 		defer f.mu.Unlock()
 		return f.last, nil
 	}
 	if f.waiting == nil {
-		f.waiting = &flight{lead: make(chan struct{}, 1), done: make(chan struct{})}
+		f.waiting = &flight{done: make(chan struct{})}
 	}
 	mine := f.waiting
-	mine.members++
-	if f.flying == nil {
-		f.take()
-	}
+	next := f.take()
 	f.mu.Unlock()
+	f.send(next)
 	select {
 	case <-mine.done:
 		return mine.got, mine.err
 	case <-ctx.Done():
-		f.abandon(mine)
 		return nil, context.Cause(ctx)
-	case <-mine.lead:
 	}
-	got, err := ask()
+}
+
+// take makes the waiting batch the one that is asked for, unless one is. It is called with mu held.
+func (f *fetcher) take() *flight {
+	if f.flying != nil {
+		return nil
+	}
+	f.flying, f.waiting = f.waiting, nil
+	return f.flying
+}
+
+// send asks for a batch, if there is one, and for those after it that nobody can be asked for.
+func (f *fetcher) send(one *flight) {
+	for one != nil {
+		asked := one
+		err := f.ask(func(got *standing, err error) { f.send(f.landed(asked, got, err)) })
+		if err == nil {
+			return
+		}
+		one = f.landed(one, nil, err)
+	}
+}
+
+// landed tells a batch its answer, and returns the next one.
+func (f *fetcher) landed(one *flight, got *standing, err error) (next *flight) {
 	f.mu.Lock()
-	mine.got, mine.err = got, err
+	defer f.mu.Unlock()
+	one.got, one.err = got, err
 	if err == nil {
 		f.last = got
 	}
-	f.take()
-	f.mu.Unlock()
-	close(mine.done)
-	return got, err
-}
-
-// take makes the waiting batch the one that is asked for. It is called with mu held.
-func (f *fetcher) take() {
-	f.flying, f.waiting = f.waiting, nil
-	if f.flying != nil {
-		f.flying.lead <- struct{}{}
-	}
-}
-
-// abandon is for a session that waits no longer. If it was to ask, another one does.
-func (f *fetcher) abandon(mine *flight) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	mine.members--
-	switch {
-	case mine.members > 0:
-	case mine == f.waiting:
-		f.waiting = nil
-	case mine == f.flying && len(mine.lead) > 0: // nobody is there who could ask
-		f.take()
-	}
+	f.flying = nil
+	close(one.done)
+	return f.take()
 }
 
 // current returns where the cluster's primary stood at some moment after since.
 func (c *cluster) current(ctx context.Context, p *Proxy, since time.Time) (*standing, error) {
 	p.counts.fetchWanted.Add(1)
-	return c.fetcher.fetch(ctx, since, func() (*standing, error) { return c.askPrimary(p) })
+	return c.fetcher.fetch(ctx, since)
 }
 
 // askPrimary asks the primary of this moment.
-func (c *cluster) askPrimary(p *Proxy) (*standing, error) {
+func (c *cluster) askPrimary(p *Proxy, done func(*standing, error)) error {
 	i := c.monitor.Snapshot().Primary()
 	if i < 0 {
-		return nil, errNoPrimary
+		return errNoPrimary
 	}
 	p.counts.fetched.Add(1)
-	ctx, cancel := context.WithTimeout(p.ctx, p.conf.Load().checkTimeout())
-	defer cancel()
-	got := &standing{server: i, sent: p.now()}
-	epoch := c.monitor.Epoch(i)
-	f := c.monitor.Server(i).Flavor
-	a := &c.fetcher.conns[i]
-	kept := a.conn != nil
-	question := func(q status.Querier) (status.Standing, error) { return c.standing(ctx, q, f) }
-	err := a.ask(ctx, c.servers[i].Monitor, question, &got.Standing)
-	if err != nil && kept && ctx.Err() == nil { // it may have been closed since
-		got.sent = p.now()
-		err = a.ask(ctx, c.servers[i].Monitor, question, &got.Standing)
+	var got *standing
+	ask := func(ctx context.Context, q status.Querier, server flavor.Server) error {
+		one := &standing{sent: p.now()}
+		epoch := c.monitor.Epoch(i)
+		var err error
+		if c.byLog && server.Flavor == flavor.MySQL {
+			one.Standing, err = status.AskLogStanding(ctx, q)
+		} else {
+			one.Standing, err = status.AskStanding(ctx, q, server.Flavor)
+		}
+		if err == nil && server.Flavor == flavor.MySQL {
+			c.monitor.Learn(i, epoch, one.Executed)
+		}
+		got = one
+		return err
 	}
+	if c.monitor.Ask(i, ask, func(err error) { done(c.judged(i, got, err)) }) {
+		return nil
+	}
+	return errNotAsked
+}
+
+// judged is what to make of an answer of the primary.
+func (c *cluster) judged(i int, got *standing, err error) (*standing, error) {
 	switch {
 	case err != nil:
 		c.monitor.Recheck(i)
@@ -148,56 +150,7 @@ func (c *cluster) askPrimary(p *Proxy) (*standing, error) {
 		c.monitor.Recheck(i)
 		return nil, errNoPrimary
 	}
-	if f == flavor.MySQL {
-		c.monitor.Learn(i, epoch, got.Executed)
-	}
 	return got, nil
-}
-
-// standing asks a primary where it stands, by what positions are compared by.
-func (c *cluster) standing(ctx context.Context, q status.Querier, f flavor.Flavor) (status.Standing, error) {
-	if c.byLog && f == flavor.MySQL {
-		return status.AskLogStanding(ctx, q)
-	}
-	return status.AskStanding(ctx, q, f)
-}
-
-// ask asks over the connection that is kept, and keeps none that failed.
-func (a *asker) ask(ctx context.Context, open func() (*sql.DB, error), question func(status.Querier) (status.Standing, error),
-	to *status.Standing,
-) (err error) {
-	if a.db == nil {
-		if a.db, err = open(); err != nil {
-			return err
-		}
-	}
-	if a.conn == nil {
-		if a.conn, err = a.db.Conn(ctx); err != nil {
-			return err
-		}
-	}
-	if *to, err = question(a.conn); err != nil {
-		a.close()
-	}
-	return err
-}
-
-// close gives the connection up, if there is one.
-func (a *asker) close() {
-	if a.conn != nil {
-		_ = a.conn.Close()
-	}
-	if a.db != nil {
-		_ = a.db.Close()
-	}
-	a.db, a.conn = nil, nil
-}
-
-// close closes the connections, when nobody asks any more.
-func (f *fetcher) close() {
-	for i := range f.conns {
-		f.conns[i].close()
-	}
 }
 
 // put gives a snapshot what was fetched.

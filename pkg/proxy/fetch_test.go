@@ -37,6 +37,14 @@ func (l *ledger) ask() (*standing, error) {
 	return &standing{sent: sent, Standing: status.Standing{Everything: at.Value()}}, nil
 }
 
+// later asks in a goroutine of its own, as the monitor's is.
+func later(ask func() (*standing, error)) func(func(*standing, error)) error {
+	return func(done func(*standing, error)) error {
+		go func() { done(ask()) }()
+		return nil
+	}
+}
+
 func (l *ledger) saw(t *testing.T, s *standing) int64 {
 	set, _ := s.Everything.Set()
 	return set.Last(gtid.Source{UUID: gtid.UUID{1}})
@@ -46,14 +54,14 @@ func (l *ledger) saw(t *testing.T, s *standing) int64 {
 // the two, so it must not use that query's answer.
 func TestFetchInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var f fetcher
 		l := &ledger{slow: 10 * time.Millisecond}
+		f := fetcher{ask: later(l.ask)}
 		l.commits.Store(1)
 		var all sync.WaitGroup
 		read := func(want int64) {
 			since := time.Now()
 			all.Go(func() {
-				got, err := f.fetch(t.Context(), since, l.ask)
+				got, err := f.fetch(t.Context(), since)
 				if err != nil {
 					t.Error(err)
 				} else if n := l.saw(t, got); n < want {
@@ -80,8 +88,8 @@ func TestFetchInFlight(t *testing.T) {
 // TestFetchCrowd: with any number of readers one query is in flight, and no reader is told too little.
 func TestFetchCrowd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var f fetcher
 		l := &ledger{slow: time.Millisecond}
+		f := fetcher{ask: later(l.ask)}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		var all sync.WaitGroup
@@ -91,7 +99,7 @@ func TestFetchCrowd(t *testing.T) {
 				time.Sleep(time.Duration(i) * 37 * time.Microsecond)
 				for ctx.Err() == nil {
 					want := l.commits.Add(1)
-					got, err := f.fetch(t.Context(), time.Now(), l.ask)
+					got, err := f.fetch(t.Context(), time.Now())
 					if err != nil {
 						t.Error(err)
 						return
@@ -111,18 +119,18 @@ func TestFetchCrowd(t *testing.T) {
 	})
 }
 
-// TestFetchAbandoned: whoever was to ask may be gone. The others get their answer all the same.
+// TestFetchAbandoned: whoever waits may go. The others get their answer all the same.
 func TestFetchAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var f fetcher
 		l := &ledger{slow: 10 * time.Millisecond}
+		f := fetcher{ask: later(l.ask)}
 		gone, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
-		all.Go(func() { _, _ = f.fetch(t.Context(), time.Now(), l.ask) })
+		all.Go(func() { _, _ = f.fetch(t.Context(), time.Now()) })
 		synctest.Wait()
 		for range 3 { // they wait for the batch after
 			all.Go(func() {
-				if _, err := f.fetch(gone, time.Now(), l.ask); err == nil {
+				if _, err := f.fetch(gone, time.Now()); err == nil {
 					t.Error("who was gone got an answer")
 				}
 			})
@@ -132,7 +140,7 @@ func TestFetchAbandoned(t *testing.T) {
 		synctest.Wait()
 		for range 5 {
 			all.Go(func() {
-				if _, err := f.fetch(t.Context(), time.Now(), l.ask); err != nil {
+				if _, err := f.fetch(t.Context(), time.Now()); err != nil {
 					t.Error(err)
 				}
 			})
@@ -144,23 +152,31 @@ func TestFetchAbandoned(t *testing.T) {
 	})
 }
 
-// TestFetchFails: an error is that of everybody in the batch, and the next batch asks again.
+// TestFetchFails: an error is that of everybody in the batch, whether it comes at once or later, and the
+// next batch asks again.
 func TestFetchFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var f fetcher
-		broken := errors.New("broken")
-		var all sync.WaitGroup
-		ask := func() (*standing, error) { time.Sleep(time.Millisecond); return nil, broken }
-		for range 5 {
-			all.Go(func() {
-				if _, err := f.fetch(t.Context(), time.Now(), ask); !errors.Is(err, broken) {
-					t.Errorf("got %v", err)
+	broken := errors.New("broken")
+	for name, ask := range map[string]func(func(*standing, error)) error{
+		"later": later(func() (*standing, error) { time.Sleep(time.Millisecond); return nil, broken }),
+		"now":   func(func(*standing, error)) error { return broken },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := fetcher{ask: ask}
+				var all sync.WaitGroup
+				for range 5 {
+					all.Go(func() {
+						if _, err := f.fetch(t.Context(), time.Now()); !errors.Is(err, broken) {
+							t.Errorf("got %v", err)
+						}
+					})
+				}
+				all.Wait()
+				f.ask = later((&ledger{}).ask)
+				if _, err := f.fetch(t.Context(), time.Now()); err != nil {
+					t.Error(err)
 				}
 			})
-		}
-		all.Wait()
-		if _, err := f.fetch(t.Context(), time.Now(), (&ledger{}).ask); err != nil {
-			t.Error(err)
-		}
-	})
+		})
+	}
 }

@@ -169,13 +169,6 @@ func (o *Options) acquireTimeout() time.Duration {
 	return DefaultAcquireTimeout
 }
 
-func (o *Options) checkTimeout() time.Duration {
-	if o.CheckTimeout > 0 {
-		return o.CheckTimeout
-	}
-	return topology.DefaultTimeout
-}
-
 func (o *Options) positionPiggyback() int {
 	if o.PositionPiggyback > 0 {
 		return o.PositionPiggyback

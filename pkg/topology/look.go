@@ -64,6 +64,7 @@ type link struct {
 	db     *sql.DB
 	conn   *sql.Conn
 	server flavor.Server
+	made   *observation // what is new, if an errand has made the connection and no look has taken note of it
 }
 
 // close gives the connection up; the next look makes a new one.
@@ -74,7 +75,7 @@ func (l *link) close() {
 	if l.db != nil {
 		_ = l.db.Close()
 	}
-	l.db, l.conn = nil, nil
+	l.db, l.conn, l.made = nil, nil, nil
 }
 
 // look asks the server once. After an error the link is closed. With alone,
@@ -102,6 +103,8 @@ func (l *link) ask(ctx context.Context, now func() time.Time, seen *observation,
 		if err := l.connect(ctx, now, seen); err != nil {
 			return err
 		}
+	} else if l.made != nil {
+		seen.fresh, seen.started, l.made = true, l.made.started, nil
 	}
 	seen.server = l.server
 	if err := seen.readVariables(ctx, l.conn); err != nil {

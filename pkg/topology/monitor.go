@@ -42,7 +42,11 @@ type member struct {
 	active atomic.Int64
 	known  atomic.Pointer[known]
 	hurry  chan struct{} // holds one request for a check at once
-	link   link          // belongs to the goroutine that checks
+	// errands holds one, if attended.
+	errands   chan errand
+	attending sync.Mutex
+	attended  bool
+	link      link // belongs to the goroutine that checks
 
 	// Guarded by Monitor.mu.
 	answered  bool      // has ever been asked with success
@@ -70,7 +74,7 @@ func New(o Options) (*Monitor, error) {
 	}
 	m := &Monitor{options: o, primary: -1, last: -1}
 	for _, s := range o.Servers {
-		mb := &member{Server: s, hurry: make(chan struct{}, 1), link: link{open: s.Open, byLog: o.ByLog}}
+		mb := &member{Server: s, hurry: make(chan struct{}, 1), errands: make(chan errand, 1), link: link{open: s.Open, byLog: o.ByLog}}
 		mb.known.Store(&known{})
 		m.members = append(m.members, mb)
 	}
@@ -99,12 +103,17 @@ const notKept = 10 * time.Second
 
 func (m *Monitor) watch(ctx context.Context, mb *member) {
 	defer mb.link.close()
+	mb.attend(true, nil)
+	defer func() { mb.attend(false, context.Cause(ctx)) }()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case e := <-mb.errands:
+			e.done(mb.link.run(ctx, m, e))
+			continue
 		case <-mb.hurry:
 		case <-timer.C:
 		}
