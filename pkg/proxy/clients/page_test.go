@@ -156,8 +156,8 @@ go test ./pkg/proxy/clients -timeout 90m -args -clients.all -clients.direct   # 
 ` + "```" + `
 
 The checks of the scripts are in [pkg/proxy/clients/testdata](../pkg/proxy/clients/testdata); for go-sql-driver/mysql,
-DBD::mysql and DBD::MariaDB the drivers' own tests are run, some of which fail on the server itself, as the column
-"directly" shows. Passing is not all that counts: a check that fails must fail in the same words.
+DBD::mysql, DBD::MariaDB and mysqlclient the drivers' own tests are run, some of which fail on the server itself, as the
+column "directly" shows. Passing is not all that counts: a check that fails must fail in the same words.
 
 | client | server | mode | directly | through the proxy | known differences |
 |---|---|---|---|---|---|
