@@ -21,6 +21,7 @@ import (
 // down to the C library, so that it does not matter what is installed here.
 var wanted = []string{
 	"mariadb-client", "sysbench", "php-cli", "php-mysql", "libdbd-mysql-perl", "libdbd-mariadb-perl",
+	"libtest-deep-perl", // for the drivers' own tests
 	"python3-pymysql", "python3-cryptography", "python3-mysqldb",
 }
 
