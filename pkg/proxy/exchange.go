@@ -125,10 +125,12 @@ func (s *session) renews(l *link, req *request, d *route.Decision, out *outcome)
 
 // notReady tells why a connection could not be given the session's state.
 func (s *session) notReady(l *link, err error) (out outcome) {
-	var cannot cannotMove
-	if errors.As(err, &cannot) {
+	var move cannotMove
+	var both cannotAnswer
+	if errors.As(err, &move) || errors.As(err, &both) {
 		out.failed = true
-		out.end = s.fail(1105, "HY000", "mysqlrw: "+cannot.Error())
+		l.spoiled = l.spoiled || len(s.packets) > 0 // it does not get what it is taken to have
+		out.end = s.fail(1105, "HY000", "mysqlrw: "+err.Error())
 		return out
 	}
 	out.broken = err
@@ -244,8 +246,7 @@ func (s *session) prelude(l *link, req *request) (sure bool, err error) {
 		}
 		l.next = next
 	}
-	s.addInsertID(l, req)
-	return sure, nil
+	return sure, s.addInsertID(l, req)
 }
 
 // mayHoldNext is what a statement with a SET TRANSACTION in it has: for the next one, or out of sight.
@@ -257,6 +258,11 @@ type cannotMove string
 func (v cannotMove) Error() string {
 	return "the session has set " + string(v) + ", which cannot be carried to another connection"
 }
+
+// cannotAnswer is why a statement that asks two things of its connection gets neither.
+type cannotAnswer string
+
+func (v cannotAnswer) Error() string { return string(v) }
 
 // align returns what the connection lacks of the session's state. What cannot be sent together with
 // a statement is done here.
@@ -298,23 +304,29 @@ func opensTransaction(req *request) bool {
 	return req.st.Class != route.Set && req.st.Class != route.Use
 }
 
-// addInsertID sets LAST_INSERT_ID() where the statement could see another session's.
-func (s *session) addInsertID(l *link, req *request) {
+// addInsertID sets LAST_INSERT_ID() where the statement could see another session's. A SET ends what
+// there is to be said of the statement before, but for FOUND_ROWS().
+func (s *session) addInsertID(l *link, req *request) error {
 	asks := req.st.Facts.Any(route.FactLastInsertID)
-	if !asks && req.st.Target == route.ToReplica || !s.insertID.known && s.owes(l) {
-		return
+	if !asks && (req.st.Target == route.ToReplica || req.asksPrevious()) || !s.insertID.known && s.owes(l) {
+		return nil
 	}
 	if !s.insertID.known {
 		if !asks {
-			return
+			return nil
 		}
 		s.collectInsertID()
 	}
 	if l.insertID.known && l.insertID.value == s.insertID.value {
-		return
+		return nil
+	}
+	if req.asksPrevious() && (!containsFold(req.text, "found_rows") || containsFold(req.text, "_count")) {
+		return cannotAnswer("LAST_INSERT_ID() is not known where the statement before ran, and asking for it would end what is known of that: " +
+			"ask for it afterwards (previous-statement)")
 	}
 	s.addStep(l, stepInsertID, wire.ComQuery, "SET last_insert_id="+strconv.FormatUint(s.insertID.value, 10))
 	l.insertID = insertID{value: s.insertID.value, known: true}
+	return nil
 }
 
 // hasInsertOn tells whether the session has, or got back, the connection that knows LAST_INSERT_ID().
