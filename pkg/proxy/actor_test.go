@@ -237,7 +237,7 @@ func (s *stage) ownAnswer(text string) []byte {
 		ok := wire.OK{Status: wire.Autocommit, Trackers: vars(nil, "character_set_client", "utf8mb4", "character_set_results", "utf8mb4", "collation_connection", "utf8mb4_general_ci")}
 		b, _ := wire.AppendMessage(nil, ok.Append(nil, s.caps), 1)
 		return b
-	case strings.HasPrefix(text, "SET last_insert_id"), text == "DO 0":
+	case strings.HasPrefix(text, "SET last_insert_id"), strings.HasPrefix(text, "DO "):
 		ok := wire.OK{Status: wire.Autocommit}
 		b, _ := wire.AppendMessage(nil, ok.Append(nil, s.caps), 1)
 		return b

@@ -210,6 +210,10 @@ func (s *session) prelude(l *link, req *request) (sure bool, err error) {
 		}
 		return true, nil
 	}
+	if l.listed && !s.continues(l) {
+		s.addStep(l, stepState, wire.ComQuery, emptyList)
+		l.listed = false
+	}
 	sure = true
 	if l.state != s.state || l.unselected {
 		diff, err := s.align(l)
@@ -248,6 +252,10 @@ func (s *session) prelude(l *link, req *request) (sure bool, err error) {
 	}
 	return sure, s.addInsertID(l, req)
 }
+
+// emptyList ends what another session, or another statement of this one, has left in the list of
+// warnings: it uses a table.
+const emptyList = "DO (SELECT 1 FROM (SELECT 1) AS d)"
 
 // mayHoldNext is what a statement with a SET TRANSACTION in it has: for the next one, or out of sight.
 const mayHoldNext = route.FactNextTransaction | route.FactRoutine | route.FactExecutes | route.FactUnseen

@@ -11,6 +11,7 @@ import (
 	"github.com/mysqlrw/mysqlrw/pkg/pool"
 	"github.com/mysqlrw/mysqlrw/pkg/sessionstate"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
+	"github.com/mysqlrw/mysqlrw/route"
 )
 
 // errExpired is why a server is not asked anything.
@@ -42,6 +43,9 @@ type link struct {
 	// dirty: something is left on it that no state names, and that a reset ends. spoiled: not even
 	// that does.
 	dirty, spoiled bool
+	// listed: there may be something in its list of warnings and errors, which MariaDB keeps over
+	// statements that use no table.
+	listed bool
 	// noisy: a statement was prepared or closed on it, which the next answer reports as a change of
 	// the session's state.
 	noisy bool
@@ -167,11 +171,20 @@ func (l *link) wasReset(ctx context.Context, schema string) error {
 		return err
 	}
 	l.state = l.catalog.New(0).Track(ok.Trackers).WithSchema(schema)
-	l.dirty, l.ownGTIDs, l.next, l.generation = false, false, false, generation
+	l.dirty, l.listed, l.ownGTIDs, l.next, l.generation = false, false, false, false, generation
 	clear(l.prepared)
 	l.unwanted = l.unwanted[:0]
 	l.insertID, l.question = insertID{known: true}, nil
 	return nil
+}
+
+// lists notes that a statement may have left something in the list of warnings.
+func (l *link) lists(req *request, out *outcome) {
+	if l.catalog.Server().Flavor != flavor.MariaDB {
+		return
+	}
+	l.listed = l.listed || out.warnings > 0 || out.failed || out.elsewhere || out.anew ||
+		req.st.Count > 1 || req.st.Facts.Any(route.FactRoutine|route.FactExecutes|route.FactUnseen)
 }
 
 // setUp tells the server what to report.

@@ -181,12 +181,12 @@ func (s *session) setOption(payload []byte) error {
 	for i := range s.links { // connections of the other kind are of no use
 		one := &s.links[i]
 		if !s.regain(i) {
-			*one = held{}
+			s.lose(i)
 			continue
 		}
 		if !s.ties(i) {
 			s.giveBack(i, one.h)
-			*one = held{}
+			s.lose(i)
 			continue
 		}
 		l := one.h.Member

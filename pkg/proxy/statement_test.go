@@ -39,6 +39,7 @@ func TestStories(t *testing.T) {
 			"CREATE PROCEDURE zone() SET time_zone = '+05:00'", "CREATE PROCEDURE locks() DO GET_LOCK('inside', 0)",
 		)
 		t.Run("nobody keeps connections for ever", s.firm)
+		t.Run("warnings of others", s.othersWarnings)
 		others, number := []*sql.Conn{conn(t, s.app), conn(t, s.app)}, 0
 		for _, st := range stories() {
 			if st.only != 0 && st.only != f {
@@ -73,6 +74,19 @@ func (s *site) firm(t *testing.T) {
 		want(t, "a warning", form{}.value(t, c, "SELECT CAST('x' AS SIGNED)"), "0")
 	}
 	want(t, "a third client", form{}.value(t, conn(t, s.app), "SELECT n FROM t WHERE id = 1"), "10")
+}
+
+// othersWarnings: MariaDB keeps its list over statements that use no table, and a client must not be told
+// what another one did wrong.
+func (s *site) othersWarnings(t *testing.T) {
+	for range 4 {
+		c := conn(t, s.app)
+		want(t, "somebody has an error", fmt.Sprint(code(form{}.tryExec(t.Context(), c, "SELECT theirs"))), "1054")
+		c = conn(t, s.app)
+		want(t, "somebody else reads", form{}.value(t, c, "SELECT 1"), "1")
+		want(t, "and has no warning", form{}.value(t, c, "SHOW WARNINGS"), "no row")
+		want(t, "nor counts one", form{}.value(t, c, "SELECT @@error_count"), "0")
+	}
 }
 
 // tell goes through a story. In its texts {n} is a number of its own, for ids.
@@ -225,6 +239,13 @@ func stories() []story {
 			{"SELECT ROW_COUNT()", "-1", ""},
 			{"SELECT id FROM t ORDER BY id LIMIT 2", "1", "replica"},
 			{"SELECT FOUND_ROWS() * 1000000 + LAST_INSERT_ID() - {n}002", "2000000", ""},
+		}},
+		{name: "warnings of before", plain: true, asks: []ask{
+			{"SELECT CAST('x' AS SIGNED)", "0", "replica"},
+			{"INSERT INTO auto (n) VALUES (1)", "", "primary"},
+			{"SELECT 1", "1", "replica"},
+			{"SHOW WARNINGS", "no row", ""},
+			{"SELECT @@warning_count", "0", ""},
 		}},
 		{name: "text PREPARE", plain: true, asks: []ask{
 			{"PREPARE p FROM 'SELECT n + ? FROM t WHERE id = 1'", "", ""},

@@ -46,6 +46,7 @@ func (s *session) try(req *request, d *route.Decision) (again bool, err error) {
 	s.begins(l)
 	out := s.exchange(l, req, d, epoch)
 	s.ends()
+	l.lists(req, &out)
 	switch {
 	case out.end != nil: // the client is gone, and nobody knows where in its answer the server is
 		s.discard(i)
@@ -111,10 +112,7 @@ func (s *session) acquire(i int) (*link, error) {
 		if s.reclaim(i) {
 			return s.links[i].h.Member, nil
 		}
-		s.links[i] = held{}
-		if s.last == i {
-			s.last = lostLast
-		}
+		s.lose(i)
 	}
 	d := s.cluster.servers[i].dialing
 	ctx, cancel := context.WithTimeout(s.ctx, s.p.conf.Load().acquireTimeout())
@@ -142,6 +140,19 @@ func (s *session) acquire(i int) (*link, error) {
 // hasLast tells whether the session has, or got back, the connection of the statement before.
 func (s *session) hasLast(i int) bool {
 	return s.last == i && s.regain(i)
+}
+
+// continues tells whether a connection ran the session's statement before, and nothing since.
+func (s *session) continues(l *link) bool {
+	return s.last >= 0 && s.links[s.last].h != nil && s.links[s.last].h.Member == l
+}
+
+// lose forgets the connection to a server, which somebody else has now, or nobody.
+func (s *session) lose(i int) {
+	s.links[i] = held{}
+	if s.last == i {
+		s.last = lostLast
+	}
 }
 
 // lostLast is session.last when the connection of the statement before was given to somebody else.
@@ -239,10 +250,7 @@ func (s *session) discard(i int) {
 	if h := s.links[i].h; h != nil && s.links[i].have {
 		s.cluster.servers[i].dialing.pool.Discard(h)
 	}
-	s.links[i] = held{}
-	if s.last == i {
-		s.last = lostLast
-	}
+	s.lose(i)
 	for _, st := range s.statements {
 		if st.cursor == i {
 			s.setCursor(st, -1, false)
