@@ -250,7 +250,20 @@ func (s *session) prelude(l *link, req *request) (sure bool, err error) {
 		}
 		l.next = next
 	}
-	return sure, s.addInsertID(l, req)
+	if err := s.addInsertID(l, req); err != nil {
+		return sure, err
+	}
+	if l.noisy && len(s.steps) == 0 && mayHide(&req.st) && !req.asksPrevious() {
+		s.addStep(l, stepState, wire.ComQuery, "DO 0") // its answer has the report of what is known
+	}
+	return sure, nil
+}
+
+// mayHide tells whether a statement may change the session by what is not in its text: a procedure, a
+// trigger.
+func mayHide(st *route.Statement) bool {
+	return st.Class == route.Write || st.Class == route.Load || st.Count > 1 || st.Reason == route.UnknownFunction ||
+		st.Facts.Any(route.FactRoutine|route.FactExecutes|route.FactUnseen)
 }
 
 // emptyList ends what another session, or another statement of this one, has left in the list of
@@ -435,6 +448,7 @@ func (s *session) readSteps(l *link, req *request, d *route.Decision, epoch topo
 	if !out.failed {
 		l.from.prove(s.account, s.state)
 	}
+	l.noisy = l.noisy && len(s.steps) == 0 // the answers told of it
 	return nil
 }
 

@@ -36,10 +36,11 @@ func TestStories(t *testing.T) {
 		s := newSite(t, f, sandbox.Options{Replicas: 1, PrimaryArgs: args, ReplicaArgs: args}, func(o *proxy.Options) { o.Pool.Max, o.Pool.MaxIdle, o.QueueTimeout = 2, 2, 10*time.Second },
 			"CREATE TABLE t (id INT PRIMARY KEY, n INT)", "INSERT INTO t VALUES (1, 10), (2, 20), (3, 30)", "CREATE TABLE auto (id INT AUTO_INCREMENT PRIMARY KEY, n INT)", "CREATE TABLE theirs (id INT AUTO_INCREMENT PRIMARY KEY, n INT)",
 			"CREATE PROCEDURE temps() BEGIN CREATE TEMPORARY TABLE inside (n INT); INSERT INTO inside VALUES (3); END",
-			"CREATE PROCEDURE zone() SET time_zone = '+05:00'", "CREATE PROCEDURE locks() DO GET_LOCK('inside', 0)",
+			"CREATE PROCEDURE zone() SET time_zone = '+05:00'", "CREATE PROCEDURE variable(n INT) SET @inside = n", "CREATE PROCEDURE locks() DO GET_LOCK('inside', 0)",
 		)
 		t.Run("nobody keeps connections for ever", s.firm)
 		t.Run("warnings of others", s.othersWarnings)
+		t.Run("a routine behind a preparation", s.routinePrepared)
 		others, number := []*sql.Conn{conn(t, s.app), conn(t, s.app)}, 0
 		for _, st := range stories() {
 			if st.only != 0 && st.only != f {
@@ -86,6 +87,24 @@ func (s *site) othersWarnings(t *testing.T) {
 		want(t, "somebody else reads", form{}.value(t, c, "SELECT 1"), "1")
 		want(t, "and has no warning", form{}.value(t, c, "SHOW WARNINGS"), "no row")
 		want(t, "nor counts one", form{}.value(t, c, "SELECT @@error_count"), "0")
+	}
+}
+
+// routinePrepared: what a procedure sets is noticed although the server reports a preparation with it.
+func (s *site) routinePrepared(t *testing.T) {
+	for n, query := range []string{"UPDATE t SET n = n WHERE id = ?", "SELECT n FROM t WHERE id = ? FOR UPDATE"} {
+		c := conn(t, s.app)
+		st, err := c.PrepareContext(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		form{}.exec(t, c, fmt.Sprintf("CALL variable(%d)", n))
+		want(t, query, form{}.value(t, c, "SELECT @inside"), strconv.Itoa(n))
+		if err := st.Close(); err != nil {
+			t.Fatal(err)
+		}
+		form{}.exec(t, c, fmt.Sprintf("CALL variable(%d)", n+10))
+		want(t, query, form{}.value(t, c, "SELECT @inside"), strconv.Itoa(n+10))
 	}
 }
 
