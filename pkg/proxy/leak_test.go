@@ -20,7 +20,10 @@ import (
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox/sandboxtest"
 )
 
-var leakStatements = flag.Int("leak.statements", 10_000, "statements of TestNoLeak on each flavor")
+var (
+	leakStatements = flag.Int("leak.statements", 10_000, "statements of TestNoLeak on each flavor")
+	leakSeed       = flag.Uint64("leak.seed", 1, "what TestNoLeak draws from")
+)
 
 // TestNoLeak: many clients with sessions of their own share few connections, and none ever sees what
 // another one set. Each statement's answer is known beforehand.
@@ -29,10 +32,10 @@ func TestNoLeak(t *testing.T) {
 	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
 		c := sandboxtest.Cluster(t, sandbox.Options{Flavor: f, Replicas: 2})
 		for i := range schemas {
-			sandboxtest.Exec(t, c.Primary(), fmt.Sprintf("CREATE DATABASE leak%d", i),
-				fmt.Sprintf("CREATE TABLE leak%d.me (id INT PRIMARY KEY, name VARCHAR(20))", i),
-				fmt.Sprintf("INSERT INTO leak%d.me VALUES (1, 'leak%d')", i, i),
-				fmt.Sprintf("CREATE TABLE leak%d.log (id BIGINT AUTO_INCREMENT PRIMARY KEY, who INT, n INT)", i))
+			leakSchema(t, c, fmt.Sprintf("leak%d", i))
+			if f == flavor.MySQL {
+				sandboxtest.Exec(t, c.Primary(), fmt.Sprintf("GRANT leak%d TO CURRENT_USER()", i))
+			}
 		}
 		if err := c.WaitReplicated(t.Context()); err != nil {
 			t.Fatal(err)
@@ -40,16 +43,17 @@ func TestNoLeak(t *testing.T) {
 		o := options(t, c)
 		o.Pool.Max = connections
 		r := start(t, c, o)
-		var count atomic.Int64
+		var count, forgotten atomic.Int64
 		var wait sync.WaitGroup
 		for i := range clients {
 			wait.Go(func() {
-				l := &leaker{t: t, f: f, id: i, rand: rand.New(rand.NewPCG(1, uint64(i))), schemas: schemas}
+				l := &leaker{t: t, f: f, id: i, rand: rand.New(rand.NewPCG(*leakSeed, uint64(i))), schemas: schemas, settings: leakSettings(f), forgotten: &forgotten}
 				l.run(r, &count, int64(*leakStatements))
 			})
 		}
 		wait.Wait()
-		t.Logf("%d statements of %d clients over %d connections to each server", count.Load(), clients, connections)
+		t.Logf("%d statements of %d clients over %d connections to each server; %d asked for what was gone",
+			count.Load(), clients, connections, forgotten.Load())
 	})
 }
 
@@ -61,6 +65,9 @@ type leaker struct {
 	rand    *rand.Rand
 	schemas int
 
+	settings  []leakSetting
+	forgotten *atomic.Int64 // answers that went with a connection
+
 	conn      *sql.Conn
 	schema    int
 	mode      string
@@ -70,6 +77,9 @@ type leaker struct {
 	insertID  int64
 	n         int
 	prepared  *sql.Stmt
+	set       map[string]string // by the name of a setting
+	gone      bool
+	before    []string // the last statements
 }
 
 func (l *leaker) run(r *running, count *atomic.Int64, limit int64) {
@@ -79,6 +89,7 @@ func (l *leaker) run(r *running, count *atomic.Int64, limit int64) {
 		config := r.config(account.User, account.Password)
 		config.DBName = fmt.Sprintf("leak%d", l.schema)
 		config.InterpolateParams = l.rand.IntN(2) == 0
+		config.MultiStatements = true
 		if l.rand.IntN(4) > 0 {
 			config.TLSConfig = ""
 		}
@@ -89,13 +100,14 @@ func (l *leaker) run(r *running, count *atomic.Int64, limit int64) {
 		}
 		db := sql.OpenDB(connector)
 		if l.conn, err = db.Conn(l.t.Context()); err != nil {
-			l.t.Errorf("client %d: %v", l.id, err)
+			l.errorf("%v", err)
 			_ = db.Close()
 			return
 		}
 		l.mode, l.zone, l.collation, l.variable, l.insertID, l.prepared = "", "", "", "NULL", 0, nil
+		l.set, l.gone, l.before = map[string]string{}, false, nil
 		for range 200 {
-			if count.Add(l.step()) >= limit || l.t.Failed() {
+			if count.Add(l.step()) >= limit || l.t.Failed() || l.gone {
 				break
 			}
 		}
@@ -111,37 +123,53 @@ func (l *leaker) step() int64 {
 		l.setMode, l.setZone, l.setNames, l.setVariable, l.use, l.insert, l.temporary, l.transaction, l.prepare, l.rowCount, l.computed,
 		l.check, l.check, l.check, l.check, l.check, l.check, l.checkMode, l.checkZone, l.checkSchema, l.checkVariable, l.checkInsertID,
 		l.checkPrepared, l.checkCollation,
+		l.setSetting, l.setSetting, l.checkSetting, l.checkSetting, l.checkSetting, l.checkLimit, l.noAutocommit, l.savepoint, l.readOnly,
+		l.xa, l.tableLock, l.namedLock, l.warnings, l.noWarning, l.found, l.textPrepare, l.routine, l.into, l.role, l.several, l.own, l.leave,
 	}
 	steps[l.rand.IntN(len(steps))]()
 	return int64(l.n - before)
 }
 
-func (l *leaker) exec(format string, args ...any) sql.Result {
+// says notes what is sent.
+func (l *leaker) says(text string) {
 	l.n++
+	if l.before = append(l.before, text); len(l.before) > 12 {
+		l.before = l.before[1:]
+	}
+}
+
+func (l *leaker) errorf(format string, args ...any) {
+	l.t.Errorf("client %d: "+format+"; it had sent:\n%s", append(append([]any{l.id}, args...), strings.Join(l.before, "\n"))...)
+}
+
+func (l *leaker) exec(format string, args ...any) sql.Result {
+	text := fmt.Sprintf(format, args...)
+	l.says(text)
 	ctx, cancel := context.WithTimeout(l.t.Context(), time.Minute)
 	defer cancel()
-	text := fmt.Sprintf(format, args...)
 	res, err := l.conn.ExecContext(ctx, text)
 	if err != nil {
-		l.t.Errorf("client %d: %s: %v", l.id, text, err)
+		l.errorf("%s: %v", text, err)
 	}
 	return res
 }
 
 func (l *leaker) want(want, query string, args ...any) {
-	l.n++
+	l.says(query)
 	ctx, cancel := context.WithTimeout(l.t.Context(), time.Minute)
 	defer cancel()
 	var got sql.NullString
 	if err := l.conn.QueryRowContext(ctx, query, args...).Scan(&got); err != nil {
-		l.t.Errorf("client %d: %s: %v", l.id, query, err)
+		if !l.lost(query, err) {
+			l.errorf("%s: %v", query, err)
+		}
 		return
 	}
 	if !got.Valid {
 		got.String = "NULL"
 	}
 	if got.String != want {
-		l.t.Errorf("client %d: %s: got %q, want %q", l.id, query, got.String, want)
+		l.errorf("%s: got %q, want %q", query, got.String, want)
 	}
 }
 
@@ -241,9 +269,9 @@ func (l *leaker) checkInsertID() {
 func (l *leaker) rowCount() {
 	n := 1 + l.rand.IntN(3)
 	l.exec("INSERT INTO log (who, n) VALUES %s", strings.TrimSuffix(strings.Repeat(fmt.Sprintf("(%d, 1),", l.id), n), ","))
-	l.n++
+	l.says("SELECT LAST_INSERT_ID()")
 	if err := l.conn.QueryRowContext(l.t.Context(), "SELECT LAST_INSERT_ID()").Scan(&l.insertID); err != nil {
-		l.t.Errorf("client %d: %v", l.id, err)
+		l.errorf("%v", err)
 	}
 }
 
@@ -263,14 +291,14 @@ func (l *leaker) transaction() {
 }
 
 func (l *leaker) prepare() {
-	l.n++
+	l.says("prepare")
 	if l.prepared != nil {
 		_ = l.prepared.Close()
 	}
 	var err error
 	l.prepared, err = l.conn.PrepareContext(l.t.Context(), fmt.Sprintf("SELECT CONCAT(?, '-%d')", l.id))
 	if err != nil {
-		l.t.Errorf("client %d: prepare: %v", l.id, err)
+		l.errorf("prepare: %v", err)
 	}
 }
 
@@ -278,12 +306,12 @@ func (l *leaker) checkPrepared() {
 	if l.prepared == nil {
 		return
 	}
-	l.n++
+	l.says("execute")
 	var got string
 	arg := l.rand.IntN(100)
 	if err := l.prepared.QueryRowContext(l.t.Context(), arg).Scan(&got); err != nil {
-		l.t.Errorf("client %d: execute: %v", l.id, err)
+		l.errorf("execute: %v", err)
 	} else if want := fmt.Sprintf("%d-%d", arg, l.id); got != want {
-		l.t.Errorf("client %d: execute: got %q, want %q", l.id, got, want)
+		l.errorf("execute: got %q, want %q", got, want)
 	}
 }
