@@ -19,6 +19,7 @@ const module = "github.com/mysqlrw/mysqlrw"
 var rows = [][]string{
 	{"completions", "pkg/deadline", "pkg/flavor", "pkg/near", "route/internal/genfunctions"},
 	{"pkg/gtid", "pkg/optionfile", "pkg/sqltoken", "pkg/wire"},
+	{"pkg/compress"},
 	{"route", "pkg/backend", "pkg/frontend", "pkg/pool"},
 	{"pkg/sessionstate"},
 	{"pkg/target"},

@@ -78,7 +78,10 @@ func (s *serving) server(c *config.Server, monitor *config.Monitor) (proxy.Serve
 		sv.TLSMode = backend.TLSDisabled
 	case config.Required, config.VerifyCA, config.VerifyIdentity:
 		sv.TLSMode = backend.TLSRequired
+	case config.AsClient:
+		sv.TLSAsClient = true
 	}
+	sv.CompressAsClient = c.Compression == "as-client"
 	if s.config != nil {
 		for i := range s.config.Servers { // of which the options in force were made, in the same order
 			if before := &s.config.Servers[i]; before.Name == c.Name && before.SameTLS(c) {

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"sync"
 
+	"github.com/mysqlrw/mysqlrw/pkg/compress"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 )
 
@@ -15,9 +16,19 @@ const (
 	maxBuffer   = wire.MaxPayload + wire.HeaderSize // one packet
 )
 
-// Buffers are large read buffers that connections share. The zero value is ready; it may be used
-// by several goroutines, and must not be copied.
-type Buffers struct{ pool sync.Pool }
+// Buffers are large read buffers that connections share, and what compression works with. The zero value
+// is ready; it may be used by several goroutines, and must not be copied.
+type Buffers struct {
+	pool   sync.Pool
+	codecs compress.Codecs
+}
+
+func (p *Buffers) packing() *compress.Codecs {
+	if p == nil {
+		return &compress.Codecs{}
+	}
+	return &p.codecs
+}
 
 type large [largeBuffer]byte
 

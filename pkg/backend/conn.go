@@ -11,7 +11,8 @@ import (
 // Conn is an authenticated connection. Make one with Dial.
 type Conn struct {
 	raw     net.Conn // below TLS: deadlines and Close are put here
-	conn    net.Conn // raw, or TLS on it
+	conn    net.Conn // raw, or TLS on it, or frames on these
+	frames  *frames  // nil without compression
 	address string
 	secure  bool // TLS, or a unix socket: a password may pass
 

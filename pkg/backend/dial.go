@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 
+	"github.com/mysqlrw/mysqlrw/pkg/compress"
 	"github.com/mysqlrw/mysqlrw/pkg/deadline"
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
@@ -80,7 +81,7 @@ func (c *Conn) login(o *Options) error {
 	c.plugin = plugin
 	r := wire.HandshakeResponse{
 		Capabilities: c.caps, MaxPacket: 1 << 30, Charset: c.chars, User: o.User, Database: o.Schema,
-		AuthPlugin: plugin, Attributes: c.attrs,
+		AuthPlugin: plugin, Attributes: c.attrs, ZstdLevel: o.ZstdLevel,
 	}
 	if err := c.encrypt(o, g, &r); err != nil {
 		return err
@@ -90,7 +91,14 @@ func (c *Conn) login(o *Options) error {
 	if err := c.send(r.Append(nil)); err != nil {
 		return err
 	}
-	return c.authenticate(plugin, password)
+	if err := c.authenticate(plugin, password); err != nil {
+		return err
+	}
+	if level, on := compress.LevelOf(c.caps, o.ZstdLevel); on {
+		c.frames = newFrames(c.conn, c.in.buffers.packing(), level)
+		c.conn = c.frames
+	}
+	return nil
 }
 
 // maxGreeting is more than a server says at first. What is longer is something else.

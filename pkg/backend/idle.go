@@ -19,6 +19,9 @@ func (c *Conn) CheckIdle() error {
 	if b := c.Peek(); len(b) > 0 {
 		return c.broken(op, false, unasked(b))
 	}
+	if c.frames != nil && c.frames.waiting() {
+		return c.broken(op, false, unasked(nil))
+	}
 	free := c.in.b[:cap(c.in.b)] // nothing is in it
 	n, err := c.socket.peek(free)
 	switch {

@@ -41,17 +41,19 @@ type Options struct {
 
 	// Want is what the connection should be able to do besides what every one has: what the proxy's
 	// client asked for. Of it only what changes the meaning of statements and results is taken, such
-	// as MultiStatements, MultiResults, FoundRows, LocalFiles, Interactive, IgnoreSpace. Never
-	// taken are compression, OptionalMetadata and MariaDBCacheMetadata, which make an answer depend
+	// as MultiStatements, MultiResults, FoundRows, LocalFiles, Interactive, IgnoreSpace, and
+	// compression. Never taken are OptionalMetadata and MariaDBCacheMetadata, which make an answer depend
 	// on what this client has seen before.
 	Want wire.Capability
+
+	ZstdLevel uint8 // from 1 to 22, with wire.ZstdCompression
 
 	Attributes []wire.Attribute // of the connection, such as program_name
 
 	// ConnectTimeout bounds Dial, the login included, besides its context. 0 is no bound.
 	ConnectTimeout time.Duration
 
-	// Buffers are the large read buffers that connections share. Nil allocates them.
+	// Buffers is memory that connections share. Nil allocates it.
 	Buffers *Buffers
 
 	// Connect opens the transport in place of net.Dialer.DialContext, if not nil.
@@ -66,7 +68,7 @@ const (
 		wire.DeprecateEOF | wire.QueryAttributes | wire.MariaDBBulk
 	wanted = wire.FoundRows | wire.NoSchema | wire.ODBC | wire.LocalFiles | wire.IgnoreSpace | wire.Interactive |
 		wire.MultiStatements | wire.MultiResults | wire.PSMultiResults | wire.ExpiredPasswords | wire.MariaDBProgress |
-		wire.MariaDBMetadata | wire.MariaDBBulkResults
+		wire.MariaDBMetadata | wire.MariaDBBulkResults | wire.Compress | wire.ZstdCompression
 
 	// A server need not say that it knows these.
 	unsaid = wire.LongPassword | wire.FoundRows | wire.ConnectWithDB

@@ -58,8 +58,52 @@ func TestServer(t *testing.T) {
 		t.Run("charset", func(t *testing.T) { testCharset(t, o, f) })
 		t.Run("large", func(t *testing.T) { testLarge(t, o) })
 		t.Run("pipeline", func(t *testing.T) { testPipeline(t, o) })
+		t.Run("zlib", func(t *testing.T) {
+			o := o
+			o.Want = wire.Compress
+			testCompressed(t, o, f)
+		})
+		t.Run("zstd", func(t *testing.T) {
+			if f == flavor.MariaDB {
+				t.Skip("no MariaDB has it")
+			}
+			o := o
+			o.Want, o.ZstdLevel = wire.ZstdCompression, 7
+			testCompressed(t, o, f)
+		})
 		t.Run("kill", func(t *testing.T) { testKill(t, o, s) })
 	})
+}
+
+// testCompressed: with compression everything is as without.
+func testCompressed(t *testing.T, o backend.Options, f flavor.Flavor) {
+	for _, o.TLSMode = range []backend.TLSMode{backend.TLSDisabled, backend.TLSRequired} {
+		if got := value(t, dial(t, &o), "SHOW STATUS LIKE 'Compression'"); got != "ON" {
+			t.Errorf("compression is %s", got)
+		}
+	}
+	testSession(t, o, f)
+	testLarge(t, o)
+	testPipeline(t, o)
+	testResults(t, o)
+}
+
+// testResults: the packets of several results are numbered one behind the other.
+func testResults(t *testing.T, o backend.Options) {
+	o.Want |= wire.MultiStatements | wire.MultiResults
+	c := dial(t, &o)
+	for _, text := range []string{
+		"SELECT 1; SELECT REPEAT('x', 100000) UNION ALL SELECT REPEAT('y', 100000); SELECT 2; DO 1; SELECT 3",
+		"SELECT a.n FROM (SELECT 1 n UNION SELECT 2) a; SELECT * FROM information_schema.columns; SELECT 'end'",
+	} {
+		if _, err := c.Exec(t.Context(), text); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	list, err := c.ExecAll(t.Context(), "SET @a = 1", "SELECT REPEAT('x', 300000), @a", "SET @a = 2")
+	if err != nil || len(list) != 3 {
+		t.Errorf("%v, %v", list, err)
+	}
 }
 
 // value runs a query for one value.

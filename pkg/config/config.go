@@ -37,6 +37,7 @@ const (
 	Required       SSLMode = "required"
 	VerifyCA       SSLMode = "verify-ca"
 	VerifyIdentity SSLMode = "verify-identity"
+	AsClient       SSLMode = "as-client" // with a server: as the client has it
 )
 
 // Config is a whole file. The tags are what the decoder, the table of keys and
@@ -97,10 +98,11 @@ type Server struct {
 	Weight        int     `toml:"weight" max:"1000000" effect:"now"`
 	PrimaryWeight int     `toml:"primary-weight" max:"1000000" effect:"now"`
 	Zone          string  `toml:"zone" effect:"now"`
-	SSLMode       SSLMode `toml:"ssl-mode" enum:"disabled|preferred|required|verify-ca|verify-identity" effect:"session"`
+	SSLMode       SSLMode `toml:"ssl-mode" enum:"disabled|preferred|required|verify-ca|verify-identity|as-client" effect:"session"`
 	SSLCA         string  `toml:"ssl-ca" effect:"session"`
 	SSLCert       string  `toml:"ssl-cert" effect:"session"`
 	SSLKey        string  `toml:"ssl-key" effect:"session"`
+	Compression   string  `toml:"compression" enum:"off|as-client" effect:"session"`
 	// MaxConcurrentQueries is a number of statements; 0 is no limit.
 	MaxConcurrentQueries int `toml:"max-concurrent-queries" effect:"now"`
 
@@ -213,7 +215,9 @@ func defaultListener() Listener {
 	return Listener{Mode: ReadWrite, Consistency: route.DefaultPolicy().Level, SSLMode: Preferred}
 }
 
-func defaultServer() Server { return Server{Role: Auto, Weight: 100, SSLMode: Preferred} }
+func defaultServer() Server {
+	return Server{Role: Auto, Weight: 100, SSLMode: Preferred, Compression: "off"}
+}
 
 // defaults is a file without a line.
 func defaults() *Config {

@@ -117,7 +117,7 @@ func (c *Conn) login(ctx context.Context, l *Login) error {
 	}
 	*l = Login{
 		User: r.User, Database: r.Database, HasDatabase: r.Database != "", Charset: uint16(r.Charset),
-		Capabilities: c.caps, Attributes: slices.Clone(r.Attributes),
+		Capabilities: c.caps, ZstdLevel: r.ZstdLevel, Attributes: slices.Clone(r.Attributes),
 		Remote: c.remote, Secure: c.secure, TLS: tlsOn,
 	}
 	if c.o.RequireTLS && !c.secure {

@@ -195,6 +195,9 @@ func (c *Conn) change(ctx context.Context, l *Login, payload []byte) error {
 		Capabilities: c.caps, Attributes: slices.Clone(m.Attributes),
 		Remote: c.remote, Secure: c.secure, TLS: c.TLS(),
 	}
+	if c.zip != nil {
+		l.ZstdLevel = uint8(c.zip.level)
+	}
 	if !c.caps.Has(wire.PluginAuth) {
 		return c.authenticate(ctx, l, claim{plugin: wire.NativePlugin, response: slices.Clone(m.AuthResponse), made: true})
 	}

@@ -3,6 +3,8 @@ package frontend
 import (
 	"io"
 	"sync"
+
+	"github.com/mysqlrw/mysqlrw/pkg/compress"
 )
 
 // Sizes of buffers.
@@ -20,7 +22,7 @@ type (
 // value is ready; it may be used by several goroutines, and must not be copied.
 type Buffers struct {
 	smalls, larges sync.Pool
-	codecs         codecs
+	codecs         compress.Codecs
 }
 
 func (p *Buffers) small() *small {

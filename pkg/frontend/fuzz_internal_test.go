@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mysqlrw/mysqlrw/pkg/compress"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 )
 
@@ -137,7 +138,7 @@ func framed(in []byte, piece, level int, pool *Buffers) (*Conn, *tape) {
 	c := &Conn{
 		o: &Options{MaxPacket: 1 << 20}, raw: conn, conn: conn, remote: conn.RemoteAddr(), buffers: pool,
 		socket: newSocket(conn, pool), caps: wire.Protocol41,
-		zip: &compressed{plain: buffer{pool: pool}, level: level, pool: pool},
+		zip: &compressed{plain: buffer{pool: pool}, level: compress.Level(level), pool: pool},
 	}
 	c.in.pool = pool
 	return c, conn

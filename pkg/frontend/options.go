@@ -116,6 +116,7 @@ type Login struct {
 	HasDatabase  bool            // a database was named
 	Charset      uint16          // a collation; only its lower 8 bits if it comes from a first login
 	Capabilities wire.Capability // agreed on; ChangeUser does not change them
+	ZstdLevel    uint8           // of its compression with zstd
 	Attributes   []byte          // for wire.DecodeAttributes; nil if there are none
 	Remote       net.Addr        // of the PROXY header if there was one
 	Secure       bool            // TLS, or a unix socket

@@ -80,7 +80,23 @@ type dialing struct {
 type key struct {
 	account    *account
 	want       wire.Capability
+	zstd       uint8  // level
 	attributes string // the client's own, as it sent them; "" where connections are shared
+}
+
+// key returns the kind of connection to the server that a session needs.
+func (d *dialing) key(a *account, s *session) key {
+	k := key{account: a, want: s.want, attributes: s.attributes}
+	if !d.TLSAsClient {
+		k.want &^= wire.SSL
+	}
+	if !d.CompressAsClient {
+		k.want &^= compressions
+	}
+	if k.want.Has(wire.ZstdCompression) {
+		k.zstd = s.zstd
+	}
+	return k
 }
 
 // stateProof is a state that an account was able to set.
@@ -183,7 +199,13 @@ func (d *dialing) login(ctx context.Context, k key) (*link, error) {
 			o.Attributes = own
 		}
 	}
-	o.Want, o.ConnectTimeout, o.Buffers = k.want, d.p.conf.Load().ConnectTimeout, &d.buffers
+	switch {
+	case d.TLSAsClient && k.want.Has(wire.SSL):
+		o.TLSMode = backend.TLSRequired
+	case d.TLSAsClient:
+		o.TLSMode = backend.TLSDisabled
+	}
+	o.Want, o.ZstdLevel, o.ConnectTimeout, o.Buffers = k.want, k.zstd, d.p.conf.Load().ConnectTimeout, &d.buffers
 	o.Schema = schemaOf(ctx)
 	conn, err := backend.Dial(ctx, o)
 	if err != nil {

@@ -86,7 +86,18 @@ const offered = wire.LongPassword | wire.FoundRows | wire.LongFlag | wire.Connec
 
 // carried is what a client's connections to servers must have as it has it.
 const carried = wire.FoundRows | wire.LocalFiles | wire.IgnoreSpace | wire.Interactive | wire.MultiStatements |
-	wire.MultiResults | wire.PSMultiResults | wire.ExpiredPasswords | wire.MariaDBMetadata | wire.NoSchema
+	wire.MultiResults | wire.PSMultiResults | wire.ExpiredPasswords | wire.MariaDBMetadata | wire.NoSchema |
+	wire.SSL | compressions // the last ones where the server is to have them
+
+const compressions = wire.Compress | wire.ZstdCompression
+
+// wants notes what the client's connections to servers must have.
+func (s *session) wants(login *frontend.Login) {
+	s.want, s.zstd, s.attributes = login.Capabilities&carried, login.ZstdLevel, ""
+	if s.p.conf.Load().Unshared {
+		s.attributes = string(login.Attributes)
+	}
+}
 
 // version is the server that clients see: the primary, or any one that is known.
 func (c *cluster) version() flavor.Server {
@@ -232,10 +243,7 @@ func (s *session) admit(login *frontend.Login) error {
 		}
 		return err
 	}
-	s.want = s.client.Capabilities() & carried
-	if s.p.conf.Load().Unshared {
-		s.attributes = string(login.Attributes)
-	}
+	s.wants(login)
 	if max := s.p.conf.Load().MaxConnectionsPerUser; max > 0 && s.p.sessions.ofUser(login.User) >= max {
 		message := fmt.Sprintf("User '%s' has exceeded the 'max-connections-per-user' resource (current value: %d)", login.User, max)
 		_ = s.fail(1226, "42000", message)

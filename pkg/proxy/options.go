@@ -83,6 +83,9 @@ type Server struct {
 	Zone                  string
 	TLSMode               backend.TLSMode
 	TLS                   *tls.Config // see backend.Options
+	// TLSAsClient has a client's connections encrypted if and only if its own is; TLSMode is for the
+	// proxy's own then. CompressAsClient has them compressed as its own is, if the server can.
+	TLSAsClient, CompressAsClient bool
 	// MaxConcurrent is a number of statements; 0 is no limit.
 	MaxConcurrent int
 	// Monitor opens a pool of connections for the monitor, which closes it.

@@ -36,19 +36,16 @@ func (a *authenticator) Verify(ctx context.Context, login *frontend.Login) error
 // prove logs in to the primary, or to any server if there is none, with a connection of its own: one
 // of the pool proves nothing of now. The connection is left in the pool.
 func (s *session) prove(ctx context.Context, one *account, login *frontend.Login) error {
-	s.attributes = ""
-	if s.p.conf.Load().Unshared {
-		s.attributes = string(login.Attributes)
-	}
-	k := key{account: one, want: login.Capabilities & carried, attributes: s.attributes}
+	s.wants(login)
 	err := errors.New("no server can be reached")
 	s.cluster.fill(&s.snap, s.p.now())
 	for _, i := range s.cluster.primaryFirst() {
 		if s.policy.Endpoint == route.ReadOnly && s.snap.Servers[i].Role != route.Replica {
 			continue
 		}
-		pool := s.cluster.servers[i].dialing.pool
-		h, e := pool.AcquireNew(inSchema(ctx, login.Database), k)
+		d := s.cluster.servers[i].dialing
+		pool := d.pool
+		h, e := pool.AcquireNew(inSchema(ctx, login.Database), d.key(one, s))
 		if e != nil {
 			var refused *wire.ServerError
 			if errors.As(e, &refused) && refused.Code == abortsNew {

@@ -90,7 +90,8 @@ func (p *Proxy) newCluster(o *Options, old *cluster) (*cluster, error) {
 }
 
 func sameConnections(a, b *Server) bool {
-	return a.Name == b.Name && a.Network == b.Network && a.Address == b.Address && a.TLSMode == b.TLSMode && a.TLS == b.TLS
+	return a.Name == b.Name && a.Network == b.Network && a.Address == b.Address && a.TLSMode == b.TLSMode && a.TLS == b.TLS &&
+		a.TLSAsClient == b.TLSAsClient && a.CompressAsClient == b.CompressAsClient
 }
 
 // run watches the servers until the cluster is ended.

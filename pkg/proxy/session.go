@@ -28,6 +28,7 @@ type session struct {
 	account *account
 	user    string
 	want    wire.Capability // what connections must be able to do for this client
+	zstd    uint8           // the level of its compression with that
 	// attributes are those of the client's connection, where it shares its connections to servers with
 	// nobody.
 	attributes string

@@ -118,7 +118,7 @@ func (s *session) acquire(i int) (*link, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, s.p.conf.Load().acquireTimeout())
 	defer cancel()
 	ctx = inSchema(ctx, s.state.Schema())
-	k := key{account: s.account, want: s.want, attributes: s.attributes}
+	k := d.key(s.account, s)
 	for {
 		h, fresh, err := d.pool.Acquire(ctx, k, s, s.state)
 		if err != nil {

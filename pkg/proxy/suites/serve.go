@@ -58,7 +58,7 @@ func (w *worker) serveConfig() string {
 	certificate := fmt.Sprintf("ssl-cert = %q\nssl-key = %q\n", w.option("ssl-cert", std+"/server-cert.pem"), w.option("ssl-key", std+"/server-key.pem"))
 	return fmt.Sprintf("[[listener]]\naddress = \"127.0.0.1:%d\"\n%s", w.through().port, certificate) +
 		fmt.Sprintf("[[listener]]\nsocket = %q\n%s", w.through().socket, certificate) +
-		fmt.Sprintf("[[server]]\naddress = \"127.0.0.1:%d\"\nrole = \"primary\"\n", w.direct().port) +
+		fmt.Sprintf("[[server]]\naddress = \"127.0.0.1:%d\"\nrole = \"primary\"\nssl-mode = \"as-client\"\ncompression = \"as-client\"\n", w.direct().port) +
 		"[pool]\nconnection-id = \"server\"\nmultiplexing = \"off\"\n[monitor]\nuser = \"root\"\ninterval = \"1h\"\n[policy]\nconsistency = \"strong\"\n"
 }
 
