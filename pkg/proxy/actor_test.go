@@ -229,8 +229,8 @@ func (s *stage) ownAnswer(text string) []byte {
 			row = append(row, fmt.Sprintf("%X", v), fmt.Sprintf("%X", v))
 		}
 		return result{columns: len(row), rows: [][]string{row}}.bytes(s.caps, 1)
-	case strings.HasPrefix(text, "SHOW GLOBAL VARIABLES"):
-		return result{columns: 2, rows: [][]string{{"autocommit", "ON"}, {"sql_mode", ""}, {"tx_isolation", "REPEATABLE-READ"}}}.bytes(s.caps, 1)
+	case strings.HasPrefix(text, "SELECT @@global.sql_mode"):
+		return result{columns: 5, rows: [][]string{{"", "1", "", "autocommit,time_zone", "REPEATABLE-READ"}}}.bytes(s.caps, 1)
 	case strings.HasPrefix(text, "SHOW CREATE USER"):
 		return result{columns: 1, rows: [][]string{{"CREATE USER app"}}}.bytes(s.caps, 1)
 	case strings.HasPrefix(text, "SET session_track_system_variables"):

@@ -127,7 +127,7 @@ func (d *dialing) prove(a *account, s *sessionstate.State) {
 // newDialing makes the connections of a server.
 func (p *Proxy) newDialing(s Server, limits pool.Limits) *dialing {
 	d := &dialing{Server: s, p: p, links: map[*link]struct{}{}, proven: map[stateProof]bool{}}
-	d.pool = pool.New(pool.Options[key, *link]{Open: d.open, Full: tooMany, Movable: (*link).movable, Now: p.now}, limits)
+	d.pool = pool.New(pool.Options[key, *link]{Open: d.open, Full: p.waitsFor, Movable: (*link).movable, Now: p.now}, limits)
 	return d
 }
 
@@ -146,6 +146,10 @@ func tooMany(err error) bool {
 	}
 	return false
 }
+
+// waitsFor tells whether a client waits until a connection is free, after such an error. Where each has its
+// own, none will be.
+func (p *Proxy) waitsFor(err error) bool { return tooMany(err) && !p.conf.Load().Unshared }
 
 // loginCharset is the character set of every login to a server.
 const loginCharset = "utf8mb4"
@@ -251,7 +255,7 @@ func (d *dialing) catalogFor(ctx context.Context, conn *backend.Conn) (*sessions
 		}
 		c = loaded
 	}
-	standard, err := askDefaults(ctx, conn)
+	standard, err := askDefaults(ctx, conn, c)
 	var refused *wire.ServerError
 	if errors.As(err, &refused) && refused.Code == 1820 && of == v.Text {
 		return c, nil // with an expired password nothing can be asked
@@ -313,28 +317,24 @@ type defaults struct {
 	// ownCharset: the server takes no notice of the character set of a login, as with
 	// skip-character-set-client-handshake.
 	ownCharset bool
-	runsInit   bool // init_connect is not empty
+	runsInit   bool   // init_connect is not empty
+	tracked    string // what the server reports changes of
 }
 
-func askDefaults(ctx context.Context, conn *backend.Conn) (defaults, error) {
-	r, err := conn.Query(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('sql_mode', 'autocommit', 'transaction_isolation', 'tx_isolation', 'init_connect')")
+func askDefaults(ctx context.Context, conn *backend.Conn, c *sessionstate.Catalog) (defaults, error) {
+	r, err := conn.Query(ctx, "SELECT @@global.sql_mode, @@global.autocommit, @@global.init_connect, "+
+		"@@global.session_track_system_variables, @@global."+c.Isolation())
 	if err != nil {
 		return defaults{}, err
 	}
-	var d defaults
-	for _, row := range r.Rows {
-		switch value := string(row[1]); string(row[0]) {
-		case "sql_mode":
-			d.mode = value
-		case "autocommit":
-			d.autocommitOff = value == "OFF"
-		case "init_connect":
-			d.runsInit = value != ""
-		default:
-			d.readCommitted = value == "READ-COMMITTED"
-		}
+	if len(r.Rows) != 1 || len(r.Rows[0]) != 5 {
+		return defaults{}, errors.New("the server does not say what sessions begin with")
 	}
-	return d, nil
+	row := r.Rows[0]
+	return defaults{
+		mode: string(row[0]), autocommitOff: string(row[1]) == "0", runsInit: len(row[2]) > 0,
+		tracked: string(row[3]), readCommitted: string(row[4]) == "READ-COMMITTED",
+	}, nil
 }
 
 // catalog returns a catalog and what sessions begin with, those of the primary if they are known.

@@ -244,7 +244,12 @@ func (s *session) prelude(l *link, req *request) (sure bool, err error) {
 		s.addStep(l, stepState, wire.ComQuery, set)
 		l.ownGTIDs = own
 	}
-	if next := req.st.Facts.Any(mayHoldNext) || s.state.NextTransaction(); next != l.next && !req.asksPrevious() {
+	s.showTracks(l, req)
+	may := mayHoldNext
+	if s.sole() { // what a routine says about the next transaction is where that begins
+		may = route.FactNextTransaction
+	}
+	if next := req.st.Facts.Any(may) || s.state.NextTransaction(); next != l.next && !req.asksPrevious() {
 		if set := l.catalog.WatchNext(next); set != "" {
 			s.addStep(l, stepState, wire.ComQuery, set)
 		}

@@ -140,7 +140,7 @@ func (s *session) elsewhere(req *request, d *route.Decision, said *wire.ServerEr
 // broken goes on after a connection that was lost with a statement on it.
 func (s *session) broken(req *request, d *route.Decision, out *outcome) (again bool, err error) {
 	i := d.Server
-	lost := s.lost(i, out.begun)
+	lost, own := s.lost(i, out.begun), s.isOwn(i)
 	s.discard(i)
 	s.cluster.monitor.Recheck(i)
 	var e *backend.Error
@@ -152,6 +152,8 @@ func (s *session) broken(req *request, d *route.Decision, out *outcome) (again b
 	case s.wasKilled():
 		_ = s.fail(1317, "70100", "Query execution was interrupted")
 		return false, errEnd
+	case own:
+		return false, s.loses(i, lost, out.broken)
 	case out.began:
 		s.midway(fmt.Sprintf("mysqlrw: lost connection to %s during query", name))
 		return false, errEnd
@@ -159,7 +161,7 @@ func (s *session) broken(req *request, d *route.Decision, out *outcome) (again b
 		_ = s.failLost(fmt.Sprintf("mysqlrw: lost connection to %s during COMMIT: it is unknown whether it took effect", name))
 		return false, errEnd
 	case lost != "":
-		return false, s.loses(i, lost)
+		return false, s.loses(i, lost, nil)
 	case !sent, req.repeatable():
 		return s.gone(req, d, out.broken)
 	}
@@ -188,20 +190,36 @@ func (s *session) commits(req *request) bool {
 func (s *session) stillThere() error {
 	now := s.p.now()
 	for i := range s.links {
-		if one := &s.links[i]; one.have && now.Sub(one.at) > freshFor && one.h.Member.CheckIdle() != nil {
-			if lost := s.lost(i, false); lost != "" {
-				return s.loses(i, lost)
-			}
+		one := &s.links[i]
+		if !one.have || now.Sub(one.at) <= freshFor {
+			continue
+		}
+		why := one.h.Member.CheckIdle()
+		switch lost := s.lost(i, false); {
+		case why == nil:
+		case s.isOwn(i):
+			return s.loses(i, lost, why)
+		case lost != "":
+			return s.loses(i, lost, nil)
+		default:
 			s.discard(i)
 		}
 	}
 	return nil
 }
 
-// loses ends the session because of what was on a connection that is gone.
-func (s *session) loses(i int, lost string) error {
+// loses ends the session because of what was on a connection that is gone. If that was the client's own,
+// and why it is gone, the client has what the server said, or is cut off without a word as it is there.
+func (s *session) loses(i int, lost string, own error) error {
 	s.discard(i)
 	s.cluster.monitor.Recheck(i)
+	if own != nil {
+		var said *wire.ServerError
+		if errors.As(own, &said) {
+			_ = s.fail(said.Code, said.State, said.Message)
+		}
+		return fmt.Errorf("its connection is lost: %w", own)
+	}
 	_ = s.failLost(fmt.Sprintf("mysqlrw: lost connection to %s, and with it what the session had there: %s", s.cluster.servers[i].Name, lost))
 	return errEnd
 }
@@ -228,10 +246,16 @@ func (s *session) lost(i int, begun bool) string {
 			all = append(all, "an open cursor")
 		}
 	}
-	if s.p.conf.Load().Unshared && s.links[i].have && i < len(s.snap.Servers) && s.snap.Servers[i].Role == route.Primary {
+	if s.isOwn(i) {
 		all = append(all, "the session itself")
 	}
 	return strings.Join(all, ", ")
+}
+
+// isOwn tells whether the session has a connection to the primary that nobody else ever has: it ends with
+// that.
+func (s *session) isOwn(i int) bool {
+	return s.p.conf.Load().Unshared && s.links[i].have && i < len(s.snap.Servers) && s.snap.Servers[i].Role == route.Primary
 }
 
 // midway ends an answer of which the client has a part.

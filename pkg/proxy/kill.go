@@ -90,7 +90,11 @@ func (s *session) stop(ctx context.Context, how killed, by *account) error {
 
 // notOwner is what a server says to who may not kill, with the number that the client knows.
 func (s *session) notOwner() *wire.ServerError {
-	return &wire.ServerError{Code: 1095, State: "HY000", Message: fmt.Sprintf("You are not owner of thread %d", s.id)}
+	id := uint64(s.id)
+	if told := s.told.Load(); told != 0 {
+		id = told
+	}
+	return &wire.ServerError{Code: 1095, State: "HY000", Message: fmt.Sprintf("You are not owner of thread %d", id)}
 }
 
 // mayKill asks the primary whether an account may kill those of others.

@@ -64,7 +64,11 @@ func (s *session) lookAfter(l *link, req *request) {
 	if l.catalog.Server().Flavor != flavor.MariaDB || l.state != s.state || l.conn.Err() != nil {
 		return
 	}
-	if req.st.Facts.Any(route.FactRoutine|route.FactSession|route.FactUnseen) || req.st.Count > 1 {
+	switch {
+	case !req.st.Facts.Any(route.FactRoutine|route.FactSession|route.FactUnseen) && req.st.Count < 2:
+	case s.sole() && !req.st.Facts.Any(route.FactMode): // the next text is read as before
+		s.unasked = true
+	default:
 		s.unseen, l.dirty = l, true
 	}
 }

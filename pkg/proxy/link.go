@@ -52,8 +52,9 @@ type link struct {
 	// expired is what the server says to everything but another password, which it wants first. What a
 	// connection is told at its start is still to be told then.
 	expired  *wire.ServerError
-	next     bool // it reports what waits for the next transaction; see sessionstate.Catalog.WatchNext
-	ownGTIDs bool // it reports the client's own GTIDs, since the client asked for them
+	next     bool   // it reports what waits for the next transaction; see sessionstate.Catalog.WatchNext
+	shows    string // the SET that has it report what a client asked for, if it does: see showTracks
+	ownGTIDs bool   // it reports the client's own GTIDs, since the client asked for them
 	// prepared are the statements that it has, by what they were prepared from.
 	prepared map[*preparedText]*preparedOn
 	uses     uint64   // counts uses of prepared statements, to drop those used longest ago
@@ -171,7 +172,7 @@ func (l *link) wasReset(ctx context.Context, schema string) error {
 		return err
 	}
 	l.state = l.catalog.New(0).Track(ok.Trackers).WithSchema(schema)
-	l.dirty, l.listed, l.ownGTIDs, l.next, l.generation = false, false, false, false, generation
+	l.dirty, l.listed, l.ownGTIDs, l.shows, l.next, l.generation = false, false, false, "", false, generation
 	clear(l.prepared)
 	l.unwanted = l.unwanted[:0]
 	l.insertID, l.question = insertID{known: true}, nil
@@ -198,6 +199,9 @@ func (l *link) setUp(ctx context.Context) (wire.OK, error) {
 // tell tells the server again what to report, and no more.
 func (l *link) tell(ctx context.Context) bool {
 	_, err := l.conn.Exec(ctx, l.catalog.Watch())
-	l.ownGTIDs = false
+	if set := l.catalog.WatchNext(false); set != "" && err == nil {
+		_, err = l.conn.Exec(ctx, set)
+	}
+	l.ownGTIDs, l.next, l.shows = false, false, ""
 	return err == nil
 }

@@ -277,14 +277,14 @@ func (s *session) admit(login *frontend.Login) error {
 			return err
 		}
 	}
-	if err := s.takeOwn(); err != nil {
+	if err := s.takeOwn(login); err != nil {
 		return err
 	}
 	return s.ok()
 }
 
 // takeOwn opens the client's connection where it shares none.
-func (s *session) takeOwn() error {
+func (s *session) takeOwn(login *frontend.Login) error {
 	if !s.p.conf.Load().Unshared {
 		return nil
 	}
@@ -293,7 +293,17 @@ func (s *session) takeOwn() error {
 	if i < 0 {
 		return nil // its first statement waits for a server
 	}
-	_, err := s.acquire(i)
+	l, err := s.acquire(i)
+	var refused *wire.ServerError
+	if errors.As(err, &refused) && refused.Code == abortsNew {
+		return nil // which its first statement is told
+	}
+	if err == nil && !login.Secure {
+		var needsTLS bool
+		if needsTLS, err = l.needsTLS(s.ctx); err == nil {
+			err = s.mayBe(login, needsTLS)
+		}
+	}
 	if err != nil {
 		s.turnedAway(err)
 	}
@@ -307,13 +317,17 @@ func (s *session) turnedAway(err error) {
 		_ = s.fail(refused.Code, refused.State, refused.Message)
 		return
 	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		_ = s.fail(1040, "08004", "mysqlrw: too many connections: "+plain(err))
+		return
+	}
 	_ = s.fail(1105, "HY000", "mysqlrw: "+plain(err))
 }
 
 // selectFirst selects the schema of a login. One that the account was seen to have is not asked for
 // again: a client that comes and goes costs no round trip. If it is gone, the first statement says so.
 func (s *session) selectFirst(schema string) error {
-	if s.account.hasSchema(schema) {
+	if s.account.hasSchema(schema) || s.p.conf.Load().Unshared && isASCII(schema) { // the login says whether it is there
 		s.restart(s.first.WithSchema(schema))
 		return nil
 	}

@@ -108,10 +108,10 @@ func (s *session) restart(state *sessionstate.State) {
 	s.closeStatements()
 	s.state = state
 	s.begin, s.bound = "", ""
-	s.question, s.askedOn, s.identity, s.unseen = nil, nil, nil, nil
+	s.question, s.askedOn, s.identity, s.unseen, s.unasked = nil, nil, nil, nil, false
 	s.told.Store(0)
 	s.insertID, s.insertOn = insertID{known: true}, nil
-	s.tracks.reset()
+	s.tracks.reset(s.defaults.tracked)
 	s.status = wire.Autocommit
 	if s.defaults.autocommitOff {
 		s.route.AutocommitOff, s.status = true, 0

@@ -57,8 +57,10 @@ func (s *session) prove(ctx context.Context, one *account, login *frontend.Login
 			}
 			continue
 		}
-		at, expired := s.p.now(), h.Member.expired != nil
-		needsTLS, e := h.Member.needsTLS(ctx)
+		at, expired, needsTLS := s.p.now(), h.Member.expired != nil, false
+		if !s.p.conf.Load().Unshared { // else it is asked with the client's own login
+			needsTLS, e = h.Member.needsTLS(ctx)
+		}
 		pool.Release(h, 0, nil, at)
 		if e != nil {
 			return e
@@ -79,6 +81,9 @@ const abortsNew = 1184
 // provenLately proves the password of an account again if the last proof is old, and refuses what
 // the account does not allow. Of a crowd that logs in at the same time one does it.
 func (s *session) provenLately(login *frontend.Login) error {
+	if s.p.conf.Load().Unshared {
+		return nil // its own login proves it
+	}
 	if err := s.proveAgain(login); err != nil {
 		gone := s.account
 		s.p.accounts.forget(gone)
@@ -87,8 +92,14 @@ func (s *session) provenLately(login *frontend.Login) error {
 		}
 		return err
 	}
-	if _, needsTLS := s.account.proof(); needsTLS && !login.Secure {
-		return &wire.ServerError{Code: 1045, State: "28000", Message: fmt.Sprintf("Access denied for user '%s': the account requires TLS", s.user)}
+	_, needsTLS := s.account.proof()
+	return s.mayBe(login, needsTLS)
+}
+
+// mayBe refuses a client without the TLS that its account requires.
+func (s *session) mayBe(login *frontend.Login, needsTLS bool) error {
+	if needsTLS && !login.Secure {
+		return &wire.ServerError{Code: 1045, State: "28000", Message: fmt.Sprintf("Access denied for user '%s': the account requires TLS", login.User)}
 	}
 	return nil
 }
@@ -127,9 +138,9 @@ func (s *session) proveAgain(login *frontend.Login) error {
 }
 
 // needsTLS asks whether the account may log in over TLS only. If the proxy's own connection has none,
-// the server itself has answered that.
+// or the client's, the server itself has answered that.
 func (l *link) needsTLS(ctx context.Context) (bool, error) {
-	if !l.conn.Secure() {
+	if !l.conn.Secure() || l.from.TLSAsClient {
 		return false, nil
 	}
 	r, err := l.conn.Query(ctx, "SHOW CREATE USER CURRENT_USER()")

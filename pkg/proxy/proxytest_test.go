@@ -95,7 +95,7 @@ func start(t testing.TB, c *sandbox.Cluster, o proxy.Options) *running {
 	if err := p.Ready(ctx); err != nil {
 		t.Fatalf("not ready: %v", err)
 	}
-	if err := p.WaitOnline(ctx, len(c.Servers)); err != nil {
+	if err := p.WaitOnline(ctx, len(o.Servers)); err != nil {
 		t.Fatalf("not all servers are online: %v", err)
 	}
 	return r

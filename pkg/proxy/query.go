@@ -209,7 +209,7 @@ func (s *session) refused(req *request, d *route.Decision) (again bool, err erro
 	s.note(req, d, -1)
 	for i := range s.snap.Servers {
 		if lost := s.lost(i, false); lost != "" && s.snap.Servers[i].State == route.Offline && req.excluded&(1<<i) == 0 {
-			return false, s.loses(i, lost)
+			return false, s.loses(i, lost, nil)
 		}
 	}
 	for _, r := range d.Reasons() {

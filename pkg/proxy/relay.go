@@ -273,7 +273,7 @@ func (s *session) after(l *link, req *request, d *route.Decision, out *outcome) 
 		s.told.Store(uint64(l.conn.ID()))
 	}
 	if req.st.Class == route.Set && req.st.Facts.Any(route.FactSession) && strings.Contains(text, "@@") { // MariaDB does not tell of SET @@x
-		if out.warnings == 0 {
+		if out.warnings == 0 && (!s.sole() || req.st.Facts.Any(route.FactMode)) {
 			s.lookUp(l)
 		} else {
 			s.lookAfter(l, req)

@@ -50,6 +50,7 @@ type session struct {
 	question *question // about state, put off until the next statement
 	askedOn  *link
 	unseen   *link // on which a statement failed that may have changed what nobody told
+	unasked  bool  // something that a session with one connection need not know
 	identity *link // whose CONNECTION_ID() the client was told
 	insertID insertID
 	insertOn *link  // on which insertID is, while it is not known here
@@ -264,12 +265,29 @@ func (s *session) giveBack(i int, h *handle) {
 // closed, which has the same effect.
 const resetTimeout = time.Second
 
+// catchUp asks for what a session with one connection has left to that.
+func (s *session) catchUp() {
+	if !s.sole() || !s.links[0].have {
+		return
+	}
+	l := s.links[0].h.Member
+	if s.unasked {
+		s.lookUp(l)
+	}
+	if text := s.state.Ask(); text != "" && l.state == s.state {
+		if trackers, ok := l.answerTo(s.ctx, text); ok {
+			s.state = s.state.Track(trackers)
+		}
+	}
+}
+
 // move goes over to the list of servers that a reload has brought, as soon as nothing ties the
 // session to the old one.
 func (s *session) move() {
 	if s.cluster == s.p.cluster.Load() || !s.free() {
 		return
 	}
+	s.catchUp()
 	s.dropLinks()
 	s.cluster.leave(s.p)
 	next := s.p.enter()

@@ -151,6 +151,15 @@ func (s *site) trackers(t *testing.T) {
 			s.compare(t, &script{caps: ordinary, steps: steps, has: []string{"OK status="}, hide: serverOnly})
 		})
 	}
+	t.Run("shown", func(t *testing.T) {
+		const show = "SELECT @@session_track_system_variables, @@session.session_track_schema, @@session_track_state_change, @@session_track_transaction_info"
+		texts := []string{
+			show, "SET sql_mode = 'ANSI'", "SET session_track_system_variables = 'sql_mode, time_zone', session_track_schema = OFF", show, "SELECT 1",
+			"SET @s = CONCAT(@@session_track_system_variables, ',autocommit')", "SET SESSION session_track_system_variables = @s", "SET sql_mode = DEFAULT",
+			"SHOW VARIABLES LIKE 'session\\_track\\_s%'", "SELECT @@session_track_state_change, @@sql_mode", "USE f",
+		}
+		s.compare(t, &script{caps: ordinary, steps: []step{queries(texts...)}, has: []string{"sql_mode"}, hide: serverOnly})
+	})
 	t.Run("gtids", s.trackedGTIDs)
 }
 

@@ -51,7 +51,7 @@ func (s *session) letGo(i int, keep pool.Keep) {
 func (s *session) ask(l *link, warned bool) {
 	text := s.state.Ask()
 	switch {
-	case text == "" || l.state != s.state || s.route.Transaction.Open:
+	case s.sole() || text == "" || l.state != s.state || s.route.Transaction.Open:
 		return
 	case warned:
 		if l.question == nil {
@@ -91,6 +91,10 @@ func (s *session) settleQuestion() {
 	}
 }
 
+// sole tells whether the session has one connection from its beginning to its end: what it has set need not
+// be known here, since it goes nowhere else.
+func (s *session) sole() bool { return len(s.links) == 1 && s.p.conf.Load().Unshared }
+
 // needs tells whether the session keeps the connection to a server.
 func (s *session) needs(i int) bool { return s.p.conf.Load().Unshared || s.ties(i) }
 
@@ -101,7 +105,7 @@ func (s *session) ties(i int) bool {
 	if s.route.Transaction.Open && s.route.Transaction.Server == name || l.conn.Status().Has(wire.InTransaction) {
 		return true
 	}
-	if l.state == s.state && (s.state.Bound() != "" || s.state.Ask() != "" && l.question == nil || s.state.NextTransaction()) {
+	if l.state == s.state && (s.state.Bound() != "" || s.state.Ask() != "" && l.question == nil && !s.sole() || s.state.NextTransaction()) {
 		return true
 	}
 	if s.route.HeldOn(name, route.HoldFoundRows) || s.identity == l {

@@ -1,9 +1,11 @@
 package proxy
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
+	"github.com/mysqlrw/mysqlrw/route"
 )
 
 // tracks is what a client wants to be told of changes: its own session_track_ variables. The proxy
@@ -11,6 +13,7 @@ import (
 type tracks struct {
 	keep func(wire.Tracker) bool // for wire.Converter; made once
 
+	list       string // of variables, as the client sees it
 	variables  []string
 	all        bool // every variable
 	schema     bool
@@ -20,15 +23,64 @@ type tracks struct {
 	info       bool // the transaction's state
 }
 
-// reset makes it what a server has by default.
-func (t *tracks) reset() {
+// reset makes it what a new session has, of variables the list.
+func (t *tracks) reset(list string) {
 	keep := t.keep
-	*t = tracks{
-		keep: keep, schema: true,
-		variables: []string{"time_zone", "autocommit", "character_set_client", "character_set_results", "character_set_connection"},
-	}
+	*t = tracks{keep: keep, schema: true}
+	t.listed(list)
 	if t.keep == nil {
 		t.keep = t.wants
+	}
+}
+
+// listed takes in a list of variables.
+func (t *tracks) listed(list string) {
+	if t.list == list {
+		return
+	}
+	t.list, t.all, t.variables = list, list == "*", t.variables[:0]
+	for one := range strings.SplitSeq(list, ",") {
+		t.variables = append(t.variables, strings.TrimSpace(one))
+	}
+}
+
+// set returns the SET that makes a server show what the client has set.
+func (t *tracks) set() string {
+	state := "OFF"
+	switch {
+	case t.characters:
+		state = "CHARACTERISTICS"
+	case t.info:
+		state = "STATE"
+	}
+	return fmt.Sprintf("SET session_track_system_variables='%s', session_track_schema=%t, session_track_state_change=%t,"+
+		" session_track_transaction_info='%s'", strings.ReplaceAll(t.list, "'", "''"), t.schema, t.state, state)
+}
+
+// readsTracks tells whether a statement may show what is set of session_track_ variables. What changes other
+// variables too is not one: the changes are to be reported.
+func (req *request) readsTracks() bool {
+	return (strings.Contains(req.text, "@@") || req.st.Class == route.Show) && len(req.text) < maxRights &&
+		!req.st.Facts.Any(route.FactSession) && containsFold(req.text, "track")
+}
+
+// showTracks has the server show the client's own settings to a statement that may read them, and then report
+// to the proxy again.
+func (s *session) showTracks(l *link, req *request) {
+	set := ""
+	if req.readsTracks() {
+		set = s.tracks.set()
+	}
+	if set == l.shows || req.asksPrevious() {
+		return
+	}
+	if l.shows, l.next = set, false; set != "" {
+		s.addStep(l, stepState, wire.ComQuery, set)
+		return
+	}
+	s.addStep(l, stepState, wire.ComQuery, l.catalog.Watch())
+	if set := l.catalog.WatchNext(false); set != "" {
+		s.addStep(l, stepState, wire.ComQuery, set)
 	}
 }
 
@@ -84,11 +136,7 @@ func (s *session) retrack(l *link, text string) {
 		case "transaction_info":
 			t.info, t.characters = on, value == "CHARACTERISTICS"
 		case "system_variables":
-			t.all = value == "*"
-			t.variables = t.variables[:0]
-			for one := range strings.SplitSeq(value, ",") {
-				t.variables = append(t.variables, strings.TrimSpace(one))
-			}
+			t.listed(value)
 		}
 	}
 	l.spoiled = l.spoiled || !l.tell(s.ctx)

@@ -1,6 +1,8 @@
 package proxy_test
 
 import (
+	"database/sql"
+	"errors"
 	"strconv"
 	"testing"
 
@@ -10,6 +12,32 @@ import (
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox"
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox/sandboxtest"
 )
+
+// refusedAtLogin: what a server says to a client that logs in, or to its first statement, is what it is told.
+func refusedAtLogin(t *testing.T, r *running, direct *sql.DB) {
+	t.Helper()
+	open := func() *sql.DB {
+		return r.open(func(c *mysql.Config) { c.User, c.Passwd, c.DBName = "own", "Own1.", "none" })
+	}
+	refused := func(what string, err error, code uint16) {
+		t.Helper()
+		var said *mysql.MySQLError
+		if !errors.As(err, &said) || said.Number != code {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	refused("no such schema", open().PingContext(t.Context()), 1049)
+	exec(t, direct, "CREATE SCHEMA none", "REVOKE ALL ON *.* FROM own@'%'", "GRANT SELECT ON none.* TO own@'%'")
+	exec(t, direct, "ALTER USER own@'%' WITH MAX_USER_CONNECTIONS 1")
+	first := conn(t, open())
+	refused("a second connection", open().PingContext(t.Context()), 1226)
+	_ = first.Close()
+	exec(t, direct, "ALTER USER own@'%' WITH MAX_USER_CONNECTIONS 0", "SET GLOBAL init_connect = 'such nonsense'")
+	defer exec(t, direct, "SET GLOBAL init_connect = ''")
+	fails := conn(t, open())
+	_, err := fails.ExecContext(t.Context(), "DELETE FROM none.t")
+	refused("init_connect", err, 1184)
+}
 
 // TestUnshared: without multiplexing a client is a connection of the server's, from its login to its end.
 func TestUnshared(t *testing.T) {
@@ -64,5 +92,13 @@ func TestUnshared(t *testing.T) {
 			_, err := conn.ExecContext(t.Context(), "DO 1")
 			return err != nil
 		})
+		var said *mysql.MySQLError
+		if _, err := conn.ExecContext(t.Context(), "DO 1"); errors.As(err, &said) {
+			t.Errorf("a client of a killed connection is told %v", said)
+		}
+		db.SetMaxOpenConns(1)
+		exec(t, db, "SET SESSION wait_timeout = 1")
+		await(t, "the idle connection is gone", func() bool { return there() == "0" })
+		refusedAtLogin(t, r, direct)
 	})
 }

@@ -105,6 +105,14 @@ var errShape = errors.New("the result has not the columns that were asked for")
 // Server returns what Load was given.
 func (c *Catalog) Server() flavor.Server { return c.server }
 
+// Isolation returns the name of the variable for the isolation level, which servers have changed.
+func (c *Catalog) Isolation() string {
+	if c.names.isolation == nil {
+		return "transaction_isolation"
+	}
+	return c.names.isolation.name
+}
+
 // Same tells whether all that d knows is as c knows it, so that one of them can serve for the
 // servers of both.
 func (c *Catalog) Same(d *Catalog) bool {

@@ -59,7 +59,7 @@ func (w *worker) serveConfig() string {
 	return fmt.Sprintf("[[listener]]\naddress = \"127.0.0.1:%d\"\n%s", w.through().port, certificate) +
 		fmt.Sprintf("[[listener]]\nsocket = %q\n%s", w.through().socket, certificate) +
 		fmt.Sprintf("[[server]]\naddress = \"127.0.0.1:%d\"\nrole = \"primary\"\nssl-mode = \"as-client\"\ncompression = \"as-client\"\n", w.direct().port) +
-		"[pool]\nconnection-id = \"server\"\nmultiplexing = \"off\"\n[monitor]\nuser = \"root\"\ninterval = \"1h\"\n[policy]\nconsistency = \"strong\"\n"
+		"[pool]\nconnection-id = \"server\"\nmultiplexing = \"off\"\nmax-connections = 1000\n[monitor]\nuser = \"root\"\ninterval = \"1h\"\n[policy]\nconsistency = \"strong\"\n"
 }
 
 // option returns what the running server was told, or else what it has by itself.
