@@ -43,6 +43,8 @@ address = "10.0.0.2:3307"
 weight = 50
 zone = "a"
 max-concurrent-queries = 9
+ssl-mode = "as-client"
+compression = "as-client"
 [[server]]
 name = "db3"
 address = "/run/db3.sock"
@@ -119,7 +121,7 @@ func TestOptionsFor(t *testing.T) {
 	var got []string
 	for _, s := range o.Servers {
 		got = append(got, fmt.Sprint(s.Name, " ", s.Network, " ", s.Address, " ", s.Role, " ", s.Weight, " ", s.PrimaryWeight, " ", s.Zone,
-			" ", s.TLSMode, " ", s.TLS != nil, " ", s.MaxConcurrent))
+			" ", s.TLSMode, " ", s.TLS != nil, " ", s.TLSAsClient, " ", s.CompressAsClient, " ", s.MaxConcurrent))
 	}
 	for _, l := range o.Listeners {
 		got = append(got, fmt.Sprint(l.Network, " ", l.Address, " ", l.Policy.Level, " ", l.Policy.Endpoint == route.ReadOnly, " ", l.Policy.Zone,
@@ -129,9 +131,9 @@ func TestOptionsFor(t *testing.T) {
 		got = append(got, a.Name+" "+a.Password)
 	}
 	want := []string{
-		fmt.Sprint("db1 tcp 10.0.0.1:3306 ", topology.FixedPrimary, " 100 3  ", backend.TLSRequired, " true 0"),
-		fmt.Sprint("db2 tcp 10.0.0.2:3307 ", topology.Auto, " 50 0 a ", backend.TLSPreferred, " true 9"),
-		fmt.Sprint("db3 unix /run/db3.sock ", topology.FixedReplica, " 100 0  ", backend.TLSDisabled, " false 0"),
+		fmt.Sprint("db1 tcp 10.0.0.1:3306 ", topology.FixedPrimary, " 100 3  ", backend.TLSRequired, " true false false 0"),
+		fmt.Sprint("db2 tcp 10.0.0.2:3307 ", topology.Auto, " 50 0 a ", backend.TLSPreferred, " true true true 9"),
+		fmt.Sprint("db3 unix /run/db3.sock ", topology.FixedReplica, " 100 0  ", backend.TLSDisabled, " false false false 0"),
 		"tcp 127.0.0.1:1 session false a true false [10.0.0.0/8] 7",
 		"unix /run/x.sock weak true a false false [] 0",
 		"tcp 127.0.0.1:2 session false a true true [] 0",

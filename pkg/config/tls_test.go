@@ -114,6 +114,7 @@ func TestServer_TLS(t *testing.T) {
 	}{
 		{"", "elsewhere", ""},
 		{"ssl-mode = 'required'", "elsewhere", ""},
+		{"ssl-mode = 'as-client'", "elsewhere", ""},
 		{"ssl-mode = 'verify-ca'\nssl-ca = 'ours'", "elsewhere", ""},
 		{"ssl-mode = 'verify-ca'\nssl-ca = 'other'", "db1", "unknown authority"},
 		{"ssl-mode = 'verify-identity'\nssl-ca = 'ours'", "db1", ""},

@@ -57,18 +57,24 @@ func (t *tracks) set() string {
 		" session_track_transaction_info='%s'", strings.ReplaceAll(t.list, "'", "''"), t.schema, t.state, state)
 }
 
-// readsTracks tells whether a statement may show what is set of session_track_ variables. What changes other
-// variables too is not one: the changes are to be reported.
-func (req *request) readsTracks() bool {
-	return (strings.Contains(req.text, "@@") || req.st.Class == route.Show) && len(req.text) < maxRights &&
-		!req.st.Facts.Any(route.FactSession) && containsFold(req.text, "track")
+// readsTracks tells whether a statement may show what is set of session_track_ variables. One that sets
+// variables shows it by what is reported, but then no change of another variable is.
+func (s *session) readsTracks(req *request) bool {
+	if len(req.text) > maxRights {
+		return false
+	}
+	asks := strings.Contains(req.text, "@@") || req.st.Class == route.Show
+	if sets := req.st.Facts; sets.Any(route.FactSession) {
+		asks = s.sole() && !sets.Any(route.FactMode) && !strings.Contains(req.text, ",")
+	}
+	return asks && containsFold(req.text, "track")
 }
 
 // showTracks has the server show the client's own settings to a statement that may read them, and then report
 // to the proxy again.
 func (s *session) showTracks(l *link, req *request) {
 	set := ""
-	if req.readsTracks() {
+	if s.readsTracks(req) {
 		set = s.tracks.set()
 	}
 	if set == l.shows || req.asksPrevious() {
