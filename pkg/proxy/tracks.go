@@ -21,6 +21,7 @@ type tracks struct {
 	gtids      bool
 	characters bool // characteristics
 	info       bool // the transaction's state
+	own        bool // the server has the client's own settings now: what it reports is right
 }
 
 // reset makes it what a new session has, of variables the list.
@@ -77,10 +78,13 @@ func (s *session) showTracks(l *link, req *request) {
 	if s.readsTracks(req) {
 		set = s.tracks.set()
 	}
-	if set == l.shows || req.asksPrevious() {
+	if req.asksPrevious() {
+		set = l.shows
+	}
+	if s.tracks.own = set != ""; set == l.shows {
 		return
 	}
-	if l.shows, l.next = set, false; set != "" {
+	if l.shows, l.next = set, false; s.tracks.own {
 		s.addStep(l, stepState, wire.ComQuery, set)
 		return
 	}
@@ -92,6 +96,9 @@ func (s *session) showTracks(l *link, req *request) {
 
 // wants tells whether the client gets a tracker.
 func (t *tracks) wants(one wire.Tracker) bool {
+	if t.own && one.Type != wire.TrackGTIDs {
+		return true
+	}
 	switch one.Type {
 	case wire.TrackVariables:
 		if t.all {
