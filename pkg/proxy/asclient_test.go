@@ -82,20 +82,26 @@ func TestAsClientRefuses(t *testing.T) {
 	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
 		c := sandboxtest.Cluster(t, sandbox.Options{Flavor: f, Replicas: -1})
 		sandboxtest.Exec(t, c.Primary(), "CREATE USER safe IDENTIFIED BY 'Safe1.' REQUIRE SSL")
-		o := options(t, c)
-		o.Servers[0].TLSAsClient, o.Unshared = true, true
-		r := start(t, c, o)
-		for _, encrypted := range []string{"skip-verify", "false", "skip-verify", "false"} {
-			db := r.open(func(c *mysql.Config) { c.User, c.Passwd, c.TLSConfig = "safe", "Safe1.", encrypted })
-			err := db.PingContext(t.Context())
-			var refused *mysql.MySQLError
-			if encrypted == "false" {
-				if !errors.As(err, &refused) || refused.Number != 1045 {
-					t.Errorf("without TLS: %v", err)
-				}
-			} else if err != nil {
-				t.Error(err)
-			}
+		for _, has := range []struct{ asClient, unshared bool }{{true, true}, {true, false}, {false, true}, {false, false}} {
+			o := options(t, c)
+			o.Servers[0].TLSAsClient, o.Unshared = has.asClient, has.unshared
+			requiresTLS(t, start(t, c, o))
 		}
 	})
+}
+
+func requiresTLS(t *testing.T, r *running) {
+	t.Helper()
+	for _, encrypted := range []string{"skip-verify", "false", "skip-verify", "false"} {
+		db := r.open(func(c *mysql.Config) { c.User, c.Passwd, c.TLSConfig = "safe", "Safe1.", encrypted })
+		_, err := db.ExecContext(t.Context(), "DO 1")
+		var refused *mysql.MySQLError
+		if encrypted == "false" {
+			if !errors.As(err, &refused) || refused.Number != 1045 {
+				t.Errorf("without TLS: %v", err)
+			}
+		} else if err != nil {
+			t.Error(err)
+		}
+	}
 }

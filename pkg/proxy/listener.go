@@ -277,14 +277,14 @@ func (s *session) admit(login *frontend.Login) error {
 			return err
 		}
 	}
-	if err := s.takeOwn(login); err != nil {
+	if err := s.takeOwn(); err != nil {
 		return err
 	}
 	return s.ok()
 }
 
 // takeOwn opens the client's connection where it shares none.
-func (s *session) takeOwn(login *frontend.Login) error {
+func (s *session) takeOwn() error {
 	if !s.p.conf.Load().Unshared {
 		return nil
 	}
@@ -293,16 +293,10 @@ func (s *session) takeOwn(login *frontend.Login) error {
 	if i < 0 {
 		return nil // its first statement waits for a server
 	}
-	l, err := s.acquire(i)
+	_, err := s.acquire(i)
 	var refused *wire.ServerError
 	if errors.As(err, &refused) && refused.Code == abortsNew {
 		return nil // which its first statement is told
-	}
-	if err == nil && !login.Secure {
-		var needsTLS bool
-		if needsTLS, err = l.needsTLS(s.ctx); err == nil {
-			err = s.mayBe(login, needsTLS)
-		}
 	}
 	if err != nil {
 		s.turnedAway(err)

@@ -58,7 +58,7 @@ func (s *session) prove(ctx context.Context, one *account, login *frontend.Login
 			continue
 		}
 		at, expired, needsTLS := s.p.now(), h.Member.expired != nil, false
-		if !s.p.conf.Load().Unshared { // else it is asked with the client's own login
+		if !s.p.conf.Load().Unshared { // else mayHave asks
 			needsTLS, e = h.Member.needsTLS(ctx)
 		}
 		pool.Release(h, 0, nil, at)
@@ -92,16 +92,15 @@ func (s *session) provenLately(login *frontend.Login) error {
 		}
 		return err
 	}
-	_, needsTLS := s.account.proof()
-	return s.mayBe(login, needsTLS)
-}
-
-// mayBe refuses a client without the TLS that its account requires.
-func (s *session) mayBe(login *frontend.Login, needsTLS bool) error {
-	if needsTLS && !login.Secure {
-		return &wire.ServerError{Code: 1045, State: "28000", Message: fmt.Sprintf("Access denied for user '%s': the account requires TLS", login.User)}
+	if _, needsTLS := s.account.proof(); needsTLS && !login.Secure {
+		return insecure(s.user)
 	}
 	return nil
+}
+
+// insecure is the refusal of a client without the TLS that its account requires.
+func insecure(user string) error {
+	return &wire.ServerError{Code: 1045, State: "28000", Message: fmt.Sprintf("Access denied for user '%s': the account requires TLS", user)}
 }
 
 // proveAgain returns a server's refusal. Where no server can be reached, what was true lately has to

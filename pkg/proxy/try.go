@@ -126,6 +126,9 @@ func (s *session) acquire(i int) (*link, error) {
 		}
 		l := h.Member
 		err = s.takeOver(ctx, l)
+		if err == nil && s.p.conf.Load().Unshared && !s.client.Secure() {
+			err = s.mayHave(ctx, l)
+		}
 		if err == nil && (fresh || l.asNew() && l.current(s.p.now())) {
 			s.links[i] = held{h: h, have: true}
 			return l, nil
@@ -135,6 +138,15 @@ func (s *session) acquire(i int) (*link, error) {
 			return nil, err
 		}
 	}
+}
+
+// mayHave refuses a client without TLS an own connection of an account that requires it, if that has TLS.
+func (s *session) mayHave(ctx context.Context, l *link) error {
+	needsTLS, err := l.needsTLS(ctx)
+	if err == nil && needsTLS {
+		err = insecure(s.user)
+	}
+	return err
 }
 
 // hasLast tells whether the session has, or got back, the connection of the statement before.
