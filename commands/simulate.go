@@ -73,7 +73,7 @@ func writesData(st *route.Statement) bool {
 // next is the transaction that follows a position, by its most advanced source
 // if the primary's own is not known.
 func (w *world) next(v gtid.Value) gtid.Value {
-	if log, ok := v.LogPos(); ok && !v.IsEmpty() {
+	if log, ok := v.LogPos(); ok {
 		log.Offset++
 		return log.Value()
 	}

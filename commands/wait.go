@@ -106,7 +106,7 @@ func gtidGoal(ctx context.Context, env *environment, c *cli.Context, k *connecto
 		if v, err = gtid.ParseValue(text); err != nil {
 			return g, usagef("--gtid: %w", err)
 		}
-		if log, ok := v.LogPos(); ok && !v.IsEmpty() {
+		if log, ok := v.LogPos(); ok {
 			return g, usagef("--gtid: %s is a place in a binary log: use wait-pos %s %d", text, log.File, log.Offset)
 		}
 		if v.IsEmpty() {

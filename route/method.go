@@ -1,9 +1,6 @@
 package route
 
-import (
-	"strings"
-	"time"
-)
+import "strings"
 
 // Method is how it is made sure that a read at level session, global or scc sees what it must.
 type Method uint8
@@ -65,10 +62,8 @@ func (c *choice) unproven(q *Query) bool {
 			return false
 		}
 	case ByNoDelay:
-		if !c.snap.CurrentKnown && !c.anySince(since) {
-			d.Fetch = true
-			d.because(PositionUnknown)
-			return false
+		if !c.snap.CurrentKnown && !c.snap.NoDelaySince(since) {
+			return c.fetch()
 		}
 		q.NoDelaySince, q.why = since, MethodNoDelay
 	default:
@@ -77,15 +72,4 @@ func (c *choice) unproven(q *Query) bool {
 	}
 	q.Level = Eventual // for the servers, of which no more is asked
 	return true
-}
-
-// anySince tells whether a replica had no delay after that moment.
-func (c *choice) anySince(since time.Time) bool {
-	for i := range c.snap.Servers {
-		sv := &c.snap.Servers[i]
-		if sv.Role == Replica && sv.State == Online && sv.Weight > 0 && !sv.NoDelayAt.IsZero() && !sv.NoDelayAt.Before(since) {
-			return true
-		}
-	}
-	return false
 }

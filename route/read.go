@@ -101,9 +101,7 @@ func (c *choice) require(q *Query) bool {
 	case Global, SCC:
 		d.Token = GlobalToken
 		if !c.snap.CurrentKnown {
-			d.Fetch = true
-			d.because(PositionUnknown)
-			return false
+			return c.fetch()
 		}
 		q.Require, d.Covers = c.snap.Current, true
 	}
@@ -116,9 +114,7 @@ func (c *choice) require(q *Query) bool {
 		}
 		if !c.snap.Has(given) {
 			if !c.snap.CurrentKnown {
-				d.Fetch = true
-				d.because(PositionUnknown)
-				return false
+				return c.fetch()
 			}
 			c.refuse("hint after: no server has " + after)
 			d.because(HintMalformed)
@@ -141,14 +137,19 @@ func (c *choice) require(q *Query) bool {
 	return true
 }
 
+// fetch has the decision made again when the snapshot has Current. It returns false: there is none yet.
+func (c *choice) fetch() bool {
+	c.d.Fetch = true
+	c.d.because(PositionUnknown)
+	return false
+}
+
 // presentLog sees to it that the place which a read needs is in the log that is written now. Of another
 // one nothing can be said, nor of GTIDs from before a reload; then everything that there is is needed. It
 // returns false if that must be fetched first.
 func (c *choice) presentLog(q *Query) bool {
 	if !c.snap.CurrentKnown {
-		c.d.Fetch = true
-		c.d.because(PositionUnknown)
-		return false
+		return c.fetch()
 	}
 	if _, err := c.snap.Current.Contains(q.Require); err != nil {
 		q.Require = c.snap.Current
@@ -244,8 +245,7 @@ func (c *choice) waitForPrimary(q Query) {
 	case c.snap.CurrentKnown && contains(c.snap.Current, q.Require):
 		d.Require = c.snap.Ahead
 	case !c.snap.CurrentKnown && q.Require.Kind() == gtid.KindDomain: // which cannot be waited for where it was written
-		d.Fetch = true
-		d.because(PositionUnknown)
+		c.fetch()
 		return
 	}
 	if d.Wait, d.Fallback = c.budget(q), Refuse; d.Wait <= 0 {

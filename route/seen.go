@@ -83,9 +83,7 @@ func (c *choice) settle(q *Query) bool {
 		return true
 	}
 	if !c.snap.CurrentKnown {
-		d.Fetch = true
-		d.because(PositionUnknown)
-		return false
+		return c.fetch()
 	}
 	both, err := q.Require.Union(c.snap.Current)
 	if err != nil {

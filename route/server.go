@@ -130,6 +130,17 @@ func (s *Snapshot) Has(given gtid.Value) bool {
 	return s.CurrentKnown && contains(s.Current, given)
 }
 
+// NoDelaySince tells whether a replica that takes reads had no delay at that moment or later.
+func (s *Snapshot) NoDelaySince(since time.Time) bool {
+	for i := range s.Servers {
+		sv := &s.Servers[i]
+		if sv.Role == Replica && sv.State == Online && sv.Weight > 0 && !sv.NoDelayAt.IsZero() && !sv.NoDelayAt.Before(since) {
+			return true
+		}
+	}
+	return false
+}
+
 // Primary returns the index of the primary that is Online, or -1. With two of
 // them there is none: two writers is a fault that nobody may write into.
 func (s *Snapshot) Primary() int {

@@ -128,12 +128,13 @@ func (v Value) Set() (Set, bool) { return v.set, v.pos.IsEmpty() && v.log == nil
 // DomainPos returns the position as MariaDB's, and whether it is one. The empty position is.
 func (v Value) DomainPos() (DomainPos, bool) { return v.pos, v.set.IsEmpty() && v.log == nil }
 
-// LogPos returns the position as a place in a binary log, and whether it is one. The empty position is.
+// LogPos returns the position as a place in a binary log, and whether it is one. The empty position, which
+// is of no log, is not.
 func (v Value) LogPos() (LogPos, bool) {
-	if v.log != nil {
-		return *v.log, true
+	if v.log == nil {
+		return LogPos{}, false
 	}
-	return LogPos{}, v.IsEmpty()
+	return *v.log, true
 }
 
 // IsEmpty tells whether the position holds nothing.

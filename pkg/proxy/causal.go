@@ -116,7 +116,7 @@ func (s *session) addWait(l *link, d *route.Decision) {
 	}
 	server := l.catalog.Server()
 	seconds := max(d.Wait, time.Millisecond).Seconds()
-	if log, ok := missing.LogPos(); ok && !missing.IsEmpty() {
+	if log, ok := missing.LogPos(); ok {
 		query := "SELECT 1" // no: older servers may cut off the fraction of a second, and 0 waits forever
 		if server.Version.AtLeast(8, 4, 0) {
 			query = flavor.PositionWaitQuery(log.File, log.Offset, seconds)

@@ -31,14 +31,7 @@ func (s *session) lookedAgain(req *request, d route.Decision) route.Decision {
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, limit)
 	defer cancel()
-	_ = s.cluster.monitor.Wait(ctx, func(snap *route.Snapshot) bool {
-		for i := range snap.Servers {
-			if sv := &snap.Servers[i]; sv.Role == route.Replica && sv.State == route.Online && sv.NoDelayAt.After(req.arrived) {
-				return true
-			}
-		}
-		return false
-	})
+	_ = s.cluster.monitor.Wait(ctx, func(snap *route.Snapshot) bool { return snap.NoDelaySince(req.arrived) })
 	req.current = &standing{}
 	return s.decideOnce(req)
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/status"
-	"github.com/mysqlrw/mysqlrw/pkg/target"
 )
 
 // errand is a question that is put between two checks.
@@ -38,26 +37,12 @@ func (m *Monitor) Ask(server int, ask func(context.Context, status.Querier, flav
 func (l *link) run(ctx context.Context, m *Monitor, e errand) error {
 	ctx, cancel := context.WithTimeout(ctx, m.options.Timeout)
 	defer cancel()
-	old := l.conn != nil
-	err := l.visit(ctx, m, e)
-	if kind := target.Explain(err).Kind; old && (kind == target.Gone || kind == target.Killed) {
-		l.close()
-		err = l.visit(ctx, m, e)
-	}
-	if err != nil {
-		l.close()
-	}
-	return err
-}
-
-func (l *link) visit(ctx context.Context, m *Monitor, e errand) error {
-	if l.conn == nil {
-		l.made = new(observation)
-		if err := l.connect(ctx, m.options.Now, l.made); err != nil {
+	return l.again(func() error {
+		if err := l.connect(ctx, m.options.Now); err != nil {
 			return err
 		}
-	}
-	return e.ask(ctx, l.conn, l.server)
+		return e.ask(ctx, l.conn, l.server)
+	})
 }
 
 // attend says whether errands are run from now on. One that came too late is answered.

@@ -64,7 +64,9 @@ type link struct {
 	db     *sql.DB
 	conn   *sql.Conn
 	server flavor.Server
-	made   *observation // what is new, if an errand has made the connection and no look has taken note of it
+	// fresh: no look has been made over conn yet; started is the start of its server, as observation has it.
+	fresh   bool
+	started time.Time
 }
 
 // close gives the connection up; the next look makes a new one.
@@ -75,7 +77,7 @@ func (l *link) close() {
 	if l.db != nil {
 		_ = l.db.Close()
 	}
-	l.db, l.conn, l.made = nil, nil, nil
+	l.db, l.conn, l.fresh = nil, nil, false
 }
 
 // look asks the server once. After an error the link is closed. With alone,
@@ -83,29 +85,34 @@ func (l *link) close() {
 //
 // A connection that broke since the last look says nothing about the server
 // now: it is asked again over a new one.
-func (l *link) look(ctx context.Context, now func() time.Time, o lag.Options, alone bool) (observation, error) {
+func (l *link) look(ctx context.Context, now func() time.Time, o lag.Options, alone bool) (seen observation, err error) {
+	err = l.again(func() error {
+		seen = observation{began: now()}
+		return l.ask(ctx, now, &seen, o, alone)
+	})
+	return seen, err
+}
+
+// again calls do, and once more if the connection that was there before turns out to be broken. After an
+// error the link is closed.
+func (l *link) again(do func() error) error {
 	old := l.conn != nil
-	seen := observation{began: now()}
-	err := l.ask(ctx, now, &seen, o, alone)
+	err := do()
 	if kind := target.Explain(err).Kind; old && (kind == target.Gone || kind == target.Killed) {
 		l.close()
-		seen = observation{began: now()}
-		err = l.ask(ctx, now, &seen, o, alone)
+		err = do()
 	}
 	if err != nil {
 		l.close()
 	}
-	return seen, err
+	return err
 }
 
 func (l *link) ask(ctx context.Context, now func() time.Time, seen *observation, o lag.Options, alone bool) (err error) {
-	if l.conn == nil {
-		if err := l.connect(ctx, now, seen); err != nil {
-			return err
-		}
-	} else if l.made != nil {
-		seen.fresh, seen.started, l.made = true, l.made.started, nil
+	if err := l.connect(ctx, now); err != nil {
+		return err
 	}
+	seen.fresh, seen.started, l.fresh = l.fresh, l.started, false
 	seen.server = l.server
 	if err := seen.readVariables(ctx, l.conn); err != nil {
 		return err
@@ -139,7 +146,11 @@ func (l *link) position(ctx context.Context, uuid string) (gtid.Value, error) {
 	return at.Value(), err
 }
 
-func (l *link) connect(ctx context.Context, now func() time.Time, seen *observation) (err error) {
+// connect sees to it that there is a connection.
+func (l *link) connect(ctx context.Context, now func() time.Time) (err error) {
+	if l.conn != nil {
+		return nil
+	}
 	if l.db, err = l.open(); err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
@@ -157,7 +168,7 @@ func (l *link) connect(ctx context.Context, now func() time.Time, seen *observat
 	if err != nil {
 		return fmt.Errorf("read uptime: %w", err)
 	}
-	seen.fresh, seen.started = true, now().Add(-time.Duration(seconds)*time.Second)
+	l.fresh, l.started = true, now().Add(-time.Duration(seconds)*time.Second)
 	return nil
 }
 
