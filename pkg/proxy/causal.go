@@ -149,6 +149,7 @@ func (s *session) waited(l *link, req *request, d *route.Decision, epoch topolog
 		return nil
 	}
 	s.cluster.monitor.Learn(d.Server, epoch, d.Require)
+	s.arrive(&s.cluster.servers[d.Server].company)
 	return nil
 }
 

@@ -241,6 +241,51 @@ func appliersStopped(t *testing.T, f flavor.Flavor, r *running) {
 	}
 }
 
+// TestLevels_company: of many sessions that wait for the same on a replica, one asks it.
+func TestLevels_company(t *testing.T) {
+	const sessions = 16
+	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
+		c := sandboxtest.Cluster(t, sandbox.Options{Flavor: f, Replicas: 1})
+		sandboxtest.Exec(t, c.Primary(), "CREATE DATABASE levels", "CREATE TABLE levels.register (id INT PRIMARY KEY, v BIGINT NOT NULL)",
+			"INSERT INTO levels.register VALUES (1, 0)")
+		o := options(t, c)
+		p := &o.Listeners[0].Policy
+		p.Level, p.MaxLag, p.SessionTimeout, p.ErrorOnTimeout = route.SessionLevel, 0, time.Minute, true
+		r := start(t, c, o)
+		db := r.open(nil)
+		writer := session(t, db, "session")
+		exec(t, writer, "UPDATE levels.register SET v = 1 WHERE id = 1")
+		value(t, writer, "SELECT v FROM levels.register") // its replica is known to be there
+		release := hold(t, r)
+		exec(t, writer, "UPDATE levels.register SET v = 2 WHERE id = 1")
+		token := value(t, writer, "SHOW MYSQLRW TOKEN")
+		before := counters(t, writer)
+		var all sync.WaitGroup
+		for range sessions {
+			conn := session(t, db, "session")
+			exec(t, conn, "SET mysqlrw_token = '"+token+"'")
+			all.Go(func() {
+				if got := value(t, conn, "SELECT v FROM levels.register"); got != "2" {
+					t.Errorf("read %s: %v", got, routeOf(t, conn))
+				}
+				if got := ranOn(t, conn); got != "replica1" {
+					t.Errorf("ran on %s", got)
+				}
+			})
+		}
+		for limit := time.Now().Add(30 * time.Second); counters(t, writer)["waits-joined"]-before["waits-joined"] < sessions-1; {
+			if time.Now().After(limit) {
+				t.Fatal("they do not wait together: ", counters(t, writer))
+			}
+		}
+		release()
+		all.Wait()
+		if n := counters(t, writer)["waits"] - before["waits"]; n != 1 {
+			t.Errorf("the replica was asked to wait %d times", n)
+		}
+	})
+}
+
 // session returns a session at a level.
 func session(t testing.TB, db *sql.DB, level string) *sql.Conn {
 	t.Helper()

@@ -44,6 +44,7 @@ type server struct {
 	Server
 	dialing *dialing
 	gate    gate
+	company company
 }
 
 // dialing is what makes a server's connections: a cluster that comes after takes it over if nothing

@@ -15,6 +15,7 @@ type counts struct {
 	fallBacks [256]atomic.Uint64
 	waits     atomic.Uint64 // pipelined with their read
 	late      atomic.Uint64 // of these, those in which the position was not reached
+	joined    atomic.Uint64 // reads that waited with the wait of another one
 	timeouts  atomic.Uint64 // reads that got the error for that
 	limited   atomic.Uint64 // reads that got it because too many ran on the primary
 	// fetchWanted are the reads that needed the primary's position, fetched the queries for it.
@@ -60,6 +61,7 @@ func (c *counts) list() []Counter {
 	}
 	add("waits", c.waits.Load())
 	add("waits-late", c.late.Load())
+	add("waits-joined", c.joined.Load())
 	add("timeouts", c.timeouts.Load())
 	add("primary-read-limit", c.limited.Load())
 	add("position-wanted", c.fetchWanted.Load())

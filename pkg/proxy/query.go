@@ -30,6 +30,7 @@ type request struct {
 	current *standing // where the primary stood after that, if it was asked
 	late    bool      // a wait for a position ended in vain
 	waited  time.Duration
+	joined  bool // it has waited with another session
 }
 
 // maxAttempts bounds how often a statement is tried: one that fails on every server does not run in
@@ -106,7 +107,7 @@ func (s *session) run(req *request) error {
 			continue
 		}
 		d.Server = server
-		again, err := s.allowed(req, &d)
+		again, err := s.accompanied(req, &d)
 		if again && req.attempts >= maxAttempts {
 			return s.fail(1105, "HY000", "mysqlrw: the statement could not be run on any server")
 		}

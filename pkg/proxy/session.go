@@ -72,6 +72,8 @@ type session struct {
 	shown       lastRoute
 	hasty       route.Policy // policyFor's
 	value       []byte       // a buffer for the answer to a wait
+	timer       *time.Timer  // for a wait in company; nil before the first
+	guiding     *guide       // the wait that others may join; nil for none
 	answered    time.Time    // when the last statement had its answer
 	lossesKnown int          // how many of the cluster's losses are out of the token
 	changed     bool         // the open transaction has changed something for certain
