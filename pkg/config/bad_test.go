@@ -54,6 +54,14 @@ var bad = []struct {
 		"14:16: queue-length: 99999999999 is out of range: want 0 to 2147483647",
 		"16:19: max-connections: 0 is out of range: want 1 to 2147483647",
 	}},
+	{"admin", "[admin]\naddress = \"0.0.0.0:6460\"\n", []string{
+		"13:11: admin: others can reach it: add token-file or token-env, or listen on 127.0.0.1",
+	}},
+	{"admin's address", "[admin]\naddress = \"localhost\"\npprof = \"yes\"\ntoken-env = \"SHORT\"\n", []string{
+		`13:11: admin: "localhost" has no port`,
+		`14:9: pprof: "yes" is not one of off, on`,
+		"15:13: token-env: the environment has no variable of that name, or it is empty",
+	}},
 	{"a section in a section", "policy = 1\n", []string{
 		"12:1: [monitor] has no key policy",
 	}},

@@ -37,6 +37,7 @@ func (c *checker) all() {
 	if c.config.Monitor.User == "" {
 		c.missing("monitor", "user", "[monitor] needs a user: the account that asks the servers for role, lag and position")
 	}
+	c.admin()
 	c.counts()
 	c.duplicates()
 	c.roles()

@@ -52,6 +52,7 @@ type Config struct {
 	Pool      Pool       `toml:"pool"`
 	Timeouts  Timeouts   `toml:"timeouts"`
 	Limits    Limits     `toml:"limits"`
+	Admin     Admin      `toml:"admin"`
 	Log       Log        `toml:"log"`
 	Users     []User     `toml:"user"`
 }
@@ -147,11 +148,12 @@ type Policy struct {
 	SessionTimeout       time.Duration `toml:"session-timeout" max:"1m" effect:"now"`
 	GlobalTimeout        time.Duration `toml:"global-timeout" max:"1m" effect:"now"`
 	TimeoutAction        string        `toml:"timeout-action" enum:"primary|error" effect:"now"`
-	CausalMethod         string        `toml:"causal-method" enum:"gtid|position|no-delay|sleep|primary" effect:"session"`
-	CausalSleep          time.Duration `toml:"causal-sleep" max:"1m" effect:"session"`
+	CausalMethod         string        `toml:"causal-method" enum:"gtid|position|no-delay|sleep|primary" effect:"now"`
+	CausalSleep          time.Duration `toml:"causal-sleep" max:"1m" effect:"now"`
 	Monotonic            string        `toml:"monotonic" enum:"off|on" effect:"session"`
 	TokenOnReset         string        `toml:"token-on-reset" enum:"keep|drop" effect:"session"`
 	MinReserved          int           `toml:"min-reserved" effect:"now"`
+	SlowStart            time.Duration `toml:"slow-start" max:"1h" effect:"now"`
 	Balancer             string        `toml:"balancer" enum:"least-active|weighted-round-robin" effect:"now"`
 	Zone                 string        `toml:"zone" effect:"now"`
 	TransactionSplitting string        `toml:"transaction-splitting" enum:"off|reads-before-write" effect:"session"`
@@ -197,6 +199,20 @@ type Limits struct {
 	PositionPiggyback Size `toml:"position-piggyback-max" min:"1" max:"1M" effect:"now"`
 }
 
+// Admin is the HTTP address for operators. Without the table there is none.
+type Admin struct {
+	// Address is host:port; "" is that there is none.
+	Address   string `toml:"address" effect:"restart" default:"127.0.0.1:6460"`
+	TokenFile string `toml:"token-file" effect:"now"`
+	TokenEnv  string `toml:"token-env" effect:"now"`
+	Pprof     string `toml:"pprof" enum:"off|on" effect:"restart"`
+
+	token Secret
+}
+
+// Token returns what a caller must know to change anything; not set, nobody can.
+func (a Admin) Token() Secret { return a.token }
+
 // Log is what is written to stderr.
 type Log struct {
 	Format string `toml:"format" enum:"text|json" effect:"restart"`
@@ -223,7 +239,7 @@ func defaultServer() Server {
 func defaults() *Config {
 	return &Config{
 		Monitor: Monitor{Interval: time.Second, Timeout: 2 * time.Second, HeartbeatZone: "server"},
-		Policy:  policyFrom(route.DefaultPolicy()),
+		Policy:  defaultPolicy(),
 		Pool: Pool{
 			MaxConnections: 100, MaxIdle: 50, IdleTimeout: time.Minute, AcquireTimeout: 30 * time.Second,
 			MaxLifetime: 10 * time.Minute, ProveAgain: 10 * time.Second, Multiplexing: "on", ConnectionID: "proxy",
@@ -233,8 +249,15 @@ func defaults() *Config {
 			PrimaryWait: 10 * time.Second, DrainTimeout: 30 * time.Second,
 		},
 		Limits: Limits{MaxConnections: 10000, QueueLength: 1000, QueueTimeout: time.Second, MaxPacket: 1 << 30, PositionPiggyback: 512},
+		Admin:  Admin{Pprof: "off"},
 		Log:    Log{Format: "text", Level: "info"},
 	}
+}
+
+func defaultPolicy() Policy {
+	p := policyFrom(route.DefaultPolicy())
+	p.SlowStart = 10 * time.Second
+	return p
 }
 
 // policyFrom is the way back of Config.RoutePolicy.

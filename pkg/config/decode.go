@@ -266,3 +266,43 @@ func shown(v any) string {
 	}
 	return fmt.Sprint(v)
 }
+
+// set puts values over those of the file.
+func (d *decoder) set(c *Config, settings []Setting) {
+	for _, one := range settings {
+		section, key, _ := strings.Cut(one.Key, ".")
+		f, why := settable(c, section, key)
+		if why == "" {
+			var from any = one.Value
+			if n, err := strconv.ParseInt(one.Value, 10, 64); err == nil && (f.value.Kind() == reflect.Int || f.value.Type() == sizeType) {
+				from = n
+			}
+			why = d.leaf(from, f)
+		}
+		if why != "" {
+			d.errors = append(d.errors, Problem{Message: one.Key + ": " + why})
+		}
+	}
+}
+
+// settable finds a value that can be set while the proxy runs, or says why there is none.
+func settable(c *Config, section, key string) (field, string) {
+	for _, table := range fieldsOf(reflect.ValueOf(c).Elem()) {
+		if table.key != section || table.value.Kind() != reflect.Struct {
+			continue
+		}
+		for _, f := range fieldsOf(table.value) {
+			switch {
+			case f.key != key:
+			case isSecret(f):
+				return field{}, "a secret is changed behind its file or variable, and read again by a reload"
+			case Effect(f.tag.Get("effect")) == Restart:
+				return field{}, "takes a restart: write it into the file"
+			default:
+				return f, ""
+			}
+		}
+		return field{}, "[" + section + "] has no such key"
+	}
+	return field{}, "is no key that can be set: write it as section.key, such as policy.session-timeout; servers and listeners are changed in the file"
+}

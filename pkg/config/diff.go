@@ -146,6 +146,7 @@ func identity(v reflect.Value) string {
 func Reloadable(before, after *Config) *Config {
 	c := *after
 	c.Log.Format = before.Log.Format
+	c.Admin.Address, c.Admin.Pprof = before.Admin.Address, before.Admin.Pprof
 	c.Listeners = slices.Clone(before.Listeners)
 	for i := range c.Listeners {
 		for _, l := range after.Listeners {

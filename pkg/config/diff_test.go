@@ -67,7 +67,7 @@ func TestReloadable(t *testing.T) {
 	t.Parallel()
 	before := parse(t, least+"[[listener]]\naddress = \":1\"\nmax-connections = 1\n[[listener]]\naddress = \":2\"\n")
 	after := parse(t, least+"[[listener]]\naddress = \":3\"\n[[listener]]\naddress = \":1\"\nmax-connections = 2\n"+
-		"[log]\nformat = \"json\"\nlevel = \"warn\"\n")
+		"[log]\nformat = \"json\"\nlevel = \"warn\"\n[admin]\npprof = \"on\"\n")
 	var got []string
 	for _, c := range Diff(before, Reloadable(before, after)) {
 		got = append(got, c.String()+" "+string(c.Effect))
@@ -76,7 +76,7 @@ func TestReloadable(t *testing.T) {
 		t.Errorf("got %s, want %s", strings.Join(got, ", "), want)
 	}
 	for _, k := range Keys() {
-		if place := k.Section + "." + k.Name; k.Effect == Restart && place != "log.format" && k.Section != "listener" {
+		if place := k.Section + "." + k.Name; k.Effect == Restart && place != "log.format" && k.Section != "listener" && place != "admin.address" && place != "admin.pprof" {
 			t.Errorf("%s takes a restart, which Reloadable does not know", place)
 		}
 	}

@@ -23,6 +23,11 @@ type Flags struct {
 	SSLMode                SSLMode
 	SSLCA, SSLCert, SSLKey string
 	ReadFile               func(path string) ([]byte, error)
+	// Admin is the address for operators, "" for none, and AdminToken what changes are made with.
+	Admin      string
+	AdminToken Secret
+	// Set has values that are stronger than the flags.
+	Set []Setting
 	// Policy decides for all listeners, of which its Endpoint is the mode.
 	Policy route.Policy
 }
@@ -31,8 +36,11 @@ type Flags struct {
 // have no place.
 func (f Flags) Config() (c *Config, warnings Errors, err error) {
 	c = defaults()
+	slow := c.Policy.SlowStart
 	c.Policy = policyFrom(f.Policy)
+	c.Policy.SlowStart = slow
 	c.Monitor.User, c.Monitor.Password = f.User, f.Password
+	c.Admin.Address, c.Admin.token = f.Admin, f.AdminToken
 	for _, where := range f.Listen {
 		l := defaultListener()
 		l.Mode = Mode(word(f.Policy.Endpoint == route.ReadOnly, string(ReadOnly), string(ReadWrite)))
@@ -57,7 +65,9 @@ func (f Flags) Config() (c *Config, warnings Errors, err error) {
 		add(address, Replica)
 	}
 	r := &reporter{}
-	check := &checker{decoder: &decoder{reporter: r}, config: c, options: Options{ReadFile: f.ReadFile}}
+	d := &decoder{reporter: r}
+	d.set(c, f.Set)
+	check := &checker{decoder: d, config: c, options: Options{ReadFile: f.ReadFile}}
 	check.all()
 	if len(r.errors) > 0 {
 		return nil, r.warnings, r.errors

@@ -66,6 +66,55 @@ func Keys() []Key {
 	return keys
 }
 
+// Value is one value that is in force.
+type Value struct {
+	// Key is "section.key", and of tables that there can be several of "section[N].key", from 0.
+	Key   string
+	Value string // as the file has it, without quotes; of what is or may be a secret only that it is set
+	// Default says that it is the one that holds without a word in the file.
+	Default bool
+}
+
+// Values returns all that is in force, in the order of Keys.
+func (c *Config) Values() []Value {
+	var all []Value
+	add := func(section string, v, standard reflect.Value) {
+		same := fieldsOf(standard)
+		for i, f := range fieldsOf(v) {
+			text, was := textOf(f.value), textOf(same[i].value)
+			if text != "" && isSecret(f) {
+				text = hidden
+			}
+			all = append(all, Value{Key: section + "." + f.key, Value: text, Default: text == was})
+		}
+	}
+	standard := fieldsOf(reflect.ValueOf(defaults()).Elem())
+	for i, section := range fieldsOf(reflect.ValueOf(c).Elem()) {
+		if section.value.Kind() != reflect.Slice {
+			add(section.key, section.value, standard[i].value)
+			continue
+		}
+		for n := range section.value.Len() {
+			e := section.value.Index(n)
+			was := reflect.New(e.Type()).Elem()
+			switch e.Interface().(type) {
+			case Listener:
+				was.Set(reflect.ValueOf(defaultListener()))
+			case Server:
+				was.Set(reflect.ValueOf(defaultServer()))
+			}
+			add(element(section.key, n), e, was)
+		}
+	}
+	return all
+}
+
+// isSecret tells whether a value is a secret, or may be one that was written where its file's name belongs.
+func isSecret(f field) bool {
+	return f.value.Type() == secretType || strings.HasSuffix(f.key, "password-file") || strings.HasSuffix(f.key, "password-env") ||
+		strings.HasPrefix(f.key, "token-")
+}
+
 // kindOf says what a free value looks like.
 func kindOf(f field) string {
 	least, most := f.tag.Get("min"), f.tag.Get("max")

@@ -26,13 +26,22 @@ type Options struct {
 	// Mode is that of the file itself: a password in it is refused if others
 	// may read it. 0 is not checked.
 	Mode fs.FileMode
+	// Set has values that are stronger than the file's.
+	Set []Setting
+}
+
+// Setting is one value that an operator gave to a running proxy.
+type Setting struct {
+	// Key is "section.key", such as "policy.session-timeout"; tables that there can be several of have none.
+	Key   string
+	Value string
 }
 
 // Load reads a file and all that it refers to; relative paths in it start from
 // its folder. With no getenv it refers to nothing, for a caller that will
 // connect to nothing: passwords and certificates are not read. The warnings are there with and without an error; the error is
-// of type Errors unless the file cannot be read at all.
-func Load(path string, getenv func(name string) (string, bool)) (c *Config, warnings Errors, err error) {
+// of type Errors unless the file cannot be read at all. Each setting is stronger than the file.
+func Load(path string, getenv func(name string) (string, bool), set ...Setting) (c *Config, warnings Errors, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, nil, err
@@ -46,7 +55,7 @@ func Load(path string, getenv func(name string) (string, bool)) (c *Config, warn
 	if err != nil {
 		return nil, nil, err
 	}
-	o := Options{Mode: info.Mode()}
+	o := Options{Mode: info.Mode(), Set: set}
 	if runtime.GOOS == "windows" { // it has no such bits
 		o.Mode = 0
 	}
@@ -77,6 +86,7 @@ func Parse(name string, text []byte, o Options) (c *Config, warnings Errors, err
 	c = defaults()
 	d := &decoder{reporter: r, places: indexOf(r.text), failed: map[string]bool{}}
 	d.table("", root, reflect.ValueOf(c).Elem())
+	d.set(c, o.Set)
 	check := &checker{decoder: d, config: c, options: o}
 	check.all()
 	warnings = inOrder(r.warnings)

@@ -3,6 +3,8 @@ package config
 import (
 	"errors"
 	"io/fs"
+	"net"
+	"net/netip"
 	"strings"
 )
 
@@ -36,32 +38,78 @@ func (c *checker) credentials(table string, k *Credentials) {
 		if !c.failed[way] {
 			c.errorAt(c.valueOf(way), "there is nothing in the quotes")
 		}
-	case k.PasswordFile != "" && c.options.ReadFile != nil:
-		c.passwordFile(table, k)
-	case k.PasswordEnv != "" && c.options.Getenv != nil:
-		text, set := c.options.Getenv(k.PasswordEnv)
-		if !set || text == "" {
-			c.errorAt(c.valueOf(join(table, "password-env")), "password-env: the environment has no variable of that name, or it is empty")
-		}
-		k.Password = NewSecret(text)
+	default:
+		c.elsewhere(table, "password", k.PasswordFile, k.PasswordEnv, &k.Password)
 	}
 }
 
-func (c *checker) passwordFile(table string, k *Credentials) {
-	at := c.valueOf(join(table, "password-file"))
-	data, err := c.options.ReadFile(k.PasswordFile)
+// elsewhere reads a secret that is in a file or in the environment.
+func (c *checker) elsewhere(table, word, file, variable string, into *Secret) {
+	switch {
+	case file != "" && c.options.ReadFile != nil:
+		c.secretFile(table, word, file, into)
+	case variable != "" && c.options.Getenv != nil:
+		key := word + "-env"
+		text, set := c.options.Getenv(variable)
+		if !set || text == "" {
+			c.errorAt(c.valueOf(join(table, key)), "%s: the environment has no variable of that name, or it is empty", key)
+		}
+		*into = NewSecret(text)
+	}
+}
+
+func (c *checker) secretFile(table, word, file string, into *Secret) {
+	key := word + "-file"
+	at := c.valueOf(join(table, key))
+	data, err := c.options.ReadFile(file)
 	if err != nil {
 		var failed *fs.PathError // its path may be a password by mistake
 		if errors.As(err, &failed) {
 			err = failed.Err
 		}
-		c.errorAt(at, "password-file: %s", err)
+		c.errorAt(at, "%s: %s", key, err)
 		return
 	}
 	text := strings.TrimRight(string(data), "\r\n")
 	if text == "" || strings.ContainsAny(text, "\r\n\x00") {
-		c.errorAt(at, "password-file: that file does not hold a password on its only line")
+		c.errorAt(at, "%s: that file does not hold a %s on its only line", key, word)
 		return
 	}
-	k.Password = NewSecret(text)
+	*into = NewSecret(text)
+}
+
+// admin checks the address for operators.
+func (c *checker) admin() {
+	a := &c.config.Admin
+	if c.has("admin") && !c.has("admin.address") {
+		a.Address = defaultAdmin
+	}
+	if a.Address != "" {
+		if wrong := hostPort(a.Address); wrong != "" {
+			c.errorAt(c.valueOf("admin.address"), "admin: %s", wrong)
+		}
+	}
+	if a.TokenFile != "" && a.TokenEnv != "" {
+		c.errorAt(c.keyOf("admin.token-env"), "token-env: there is a token already: keep one of token-file and token-env")
+		return
+	}
+	c.elsewhere("admin", "token", a.TokenFile, a.TokenEnv, &a.token)
+	if a.token.IsSet() && len(a.token.Reveal()) < minToken {
+		c.errorAt(c.keyOf("admin"), "the token has less than %d characters: it could be guessed", minToken)
+	}
+	if host, _, err := net.SplitHostPort(a.Address); err == nil && !isLoopback(host) && a.TokenFile == "" && a.TokenEnv == "" && !a.token.IsSet() {
+		c.errorAt(c.valueOf("admin.address"), "admin: others can reach it: add token-file or token-env, or listen on 127.0.0.1")
+	}
+}
+
+const (
+	// defaultAdmin is where operators reach the proxy if the file has a table for them.
+	defaultAdmin = "127.0.0.1:6460"
+	minToken     = 16
+)
+
+// isLoopback tells whether only this machine reaches a host.
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
 }

@@ -275,6 +275,11 @@ func (p *Pool[K, M]) Sweep() {
 	})
 }
 
+// CloseIdle closes the idle connections on which nothing lives that their owners may ask for.
+func (p *Pool[K, M]) CloseIdle() {
+	p.closeIdle(func(h *Handle[K, M]) bool { return h.keep != Firm && p.movable(h) })
+}
+
 // Close closes all idle connections and makes Acquire fail. Those in use are closed when they are
 // released.
 func (p *Pool[K, M]) Close() {

@@ -43,7 +43,7 @@ type loss struct{ lost, kept gtid.Value }
 type server struct {
 	Server
 	dialing *dialing
-	gate    gate
+	station *station
 	company company
 }
 
@@ -52,6 +52,7 @@ type server struct {
 type dialing struct {
 	Server
 	p       *Proxy
+	station *station
 	pool    *pool.Pool[key, *link]
 	buffers backend.Buffers
 	users   atomic.Int64 // clusters
@@ -126,8 +127,8 @@ func (d *dialing) prove(a *account, s *sessionstate.State) {
 }
 
 // newDialing makes the connections of a server.
-func (p *Proxy) newDialing(s Server, limits pool.Limits) *dialing {
-	d := &dialing{Server: s, p: p, links: map[*link]struct{}{}, proven: map[stateProof]bool{}}
+func (p *Proxy) newDialing(t *station, s Server, limits pool.Limits) *dialing {
+	d := &dialing{Server: s, p: p, station: t, links: map[*link]struct{}{}, proven: map[stateProof]bool{}}
 	d.pool = pool.New(pool.Options[key, *link]{Open: d.open, Full: p.waitsFor, Movable: (*link).movable, Now: p.now}, limits)
 	return d
 }
@@ -397,15 +398,16 @@ func (c *cluster) canChange(primary int) bool {
 func (c *cluster) fill(dst *route.Snapshot, now time.Time) {
 	c.monitor.Fill(dst, now)
 	for i := range dst.Servers {
-		if dst.Servers[i].Role == route.Primary {
-			dst.Servers[i].Weight = c.servers[i].PrimaryWeight
-		}
+		dst.Servers[i].Weight = c.servers[i].station.shares.Load().weight(dst.Servers[i].Role, now)
 	}
 }
 
 // event logs what the monitor saw, and cuts the connections to a server that is gone.
 func (p *Proxy) event(c *cluster, e topology.Event) {
 	p.log.LogAttrs(context.Background(), e.Level(), e.Kind.String(), e.Attrs()...)
+	if tell := p.conf.Load().Events; tell != nil {
+		tell(e)
+	}
 	if e.Kind == topology.LostWrites {
 		var all []loss
 		if before := c.lost.Load(); before != nil {
@@ -413,6 +415,13 @@ func (p *Proxy) event(c *cluster, e topology.Event) {
 		}
 		all = append(all, loss{e.Lost, e.Kept})
 		c.lost.Store(&all)
+	}
+	if e.Kind == topology.StateChanged {
+		for _, s := range c.servers {
+			if s.Name == e.Server {
+				s.station.heard(&e)
+			}
+		}
 	}
 	gone := e.Kind == topology.StateChanged && e.New == route.Offline.String() || e.Kind == topology.Restarted ||
 		e.Kind == topology.Replaced

@@ -46,6 +46,7 @@ const (
 	stepInsertID
 	stepWait // until the server has what the statement must see
 	stepBegin
+	stepKinds = iota
 )
 
 type step struct {
@@ -419,6 +420,7 @@ func (s *session) addStep(l *link, kind stepKind, command wire.Command, text str
 	}
 	s.packets, _ = wire.Finish(b, start, 0)
 	s.steps = append(s.steps, step{kind: kind, command: command})
+	l.from.station.tally.own[kind].Add(1)
 }
 
 // readSteps reads the answers to what went before the statement. One that failed is the statement's

@@ -22,6 +22,8 @@ type listener struct {
 	index   int
 	socket  net.Listener
 	clients atomic.Int64
+	// accepted and refused count clients since the start.
+	accepted, refused atomic.Uint64
 	// logins has one for each client that has not logged in yet. Behind so many no further one is
 	// accepted: they wait in the system's queue, which is bounded.
 	logins chan struct{}
@@ -61,9 +63,11 @@ func (l *listener) accept() {
 func (l *listener) client(raw net.Conn) {
 	defer l.clients.Add(-1)
 	n := l.clients.Add(1)
+	l.accepted.Add(1)
 	s, err := l.login(raw, n)
 	<-l.logins
 	if err != nil {
+		l.refused.Add(1)
 		if !errors.Is(err, frontend.ErrProbe) && l.p.ctx.Err() == nil {
 			l.p.log.Warn("login failed", "error", err)
 		}
@@ -145,8 +149,8 @@ func (l *listener) login(raw net.Conn, n int64) (*session, error) {
 		c.leave(l.p)
 		return nil, turnAway(raw, "HY000", 1105, "mysqlrw: no server has been reached yet")
 	}
-	s := &session{p: l.p, on: l, cluster: c, id: l.p.sessions.newID(), last: -1}
-	s.policy = l.conf().Policy
+	s := &session{p: l.p, on: l, cluster: c, id: l.p.sessions.newID(), last: -1, began: l.p.now()}
+	s.policy, s.applied = conf.Listeners[l.index].Policy, conf.Applied
 	s.ctx, s.cancel = context.WithCancelCause(l.p.ctx)
 	mine := l.conf()
 	auth := &authenticator{s: s}

@@ -58,6 +58,8 @@ type Options struct {
 	// how long; 0 is no limit of its own.
 	QueueLength  int
 	QueueTimeout time.Duration
+	// SlowStart is how long a replica that comes back takes to get its whole share of reads; 0 is at once.
+	SlowStart time.Duration
 
 	// Unshared gives each client connections of its own to the servers, from its login on, which end with
 	// it and have its connection attributes.
@@ -66,6 +68,13 @@ type Options struct {
 	// keeps: what it finds in the process list is itself. Otherwise it is the proxy's own number.
 	ServerIDs bool
 
+	// Applied has sessions that are there follow a listener's whole policy, as soon as nothing ties them to a server,
+	// if it is another number than before. Otherwise they keep the level, and what else a session is
+	// promised from its beginning to its end.
+	Applied uint64
+	// Events is told what happens to the servers, beside Log; nil is nobody. It must not wait. A reload does not
+	// change it.
+	Events func(topology.Event)
 	// Log is told what an operator needs to know, a line an event. Nil drops it.
 	Log *slog.Logger
 	// SlowQuery logs statements that took at least as long; 0 logs none.

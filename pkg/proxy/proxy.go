@@ -28,6 +28,7 @@ type Proxy struct {
 	texts     texts
 	writers   writers
 	sessions  sessions
+	stations  stations
 	counts    counts
 	listeners []*listener
 	buffers   frontend.Buffers

@@ -32,7 +32,7 @@ func (p *Proxy) Reload(o Options) error {
 	if err != nil {
 		return err
 	}
-	o.Log = before.Log
+	o.Log, o.Events = before.Log, before.Events
 	p.conf.Store(&o)
 	p.accounts.setGiven(o.Accounts)
 	next.run(p.ctx)
@@ -60,8 +60,7 @@ func (p *Proxy) newCluster(o *Options, old *cluster) (*cluster, error) {
 	c.users.Store(1)
 	watched := make([]topology.Server, 0, len(o.Servers))
 	for _, s := range o.Servers {
-		one := &server{Server: s}
-		one.gate.limit(s.MaxConcurrent, o.QueueLength)
+		one := &server{Server: s, station: p.stations.of(&s, o)}
 		if old != nil {
 			for _, before := range old.servers {
 				if sameConnections(&before.Server, &s) {
@@ -70,7 +69,7 @@ func (p *Proxy) newCluster(o *Options, old *cluster) (*cluster, error) {
 			}
 		}
 		if one.dialing == nil {
-			one.dialing = p.newDialing(s, o.Pool)
+			one.dialing = p.newDialing(one.station, s, o.Pool)
 		}
 		c.servers = append(c.servers, one)
 		watched = append(watched, topology.Server{Name: s.Name, Open: s.Monitor, Role: s.Role, Weight: s.Weight, Zone: s.Zone})
@@ -85,6 +84,7 @@ func (p *Proxy) newCluster(o *Options, old *cluster) (*cluster, error) {
 	}
 	for _, s := range c.servers {
 		s.dialing.users.Add(1)
+		s.station.configure(&s.Server, o)
 	}
 	return c, nil
 }

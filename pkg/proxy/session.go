@@ -78,8 +78,11 @@ type session struct {
 	lossesKnown int          // how many of the cluster's losses are out of the token
 	changed     bool         // the open transaction has changed something for certain
 
-	mu      sync.Mutex    // keeps a link from being released while it is killed
-	running *link         // that a statement runs on now
+	began   time.Time
+	applied uint64     // Options.Applied when the policy was taken
+	mu      sync.Mutex // keeps a link from being released while it is killed
+	running *link      // that a statement runs on now
+	public  public
 	kill    killed        // what was asked for meanwhile
 	since   atomic.Int64  // when the running statement began, Unix nanoseconds; 0 if none runs
 	told    atomic.Uint64 // identity's number; 0 if the client was told none
@@ -163,6 +166,7 @@ func (s *session) idle() {
 		}
 	}
 	free := s.free()
+	s.publish()
 	s.drainable.Store(free)
 	s.move() // behind the line before: a reload looks there after it has brought the new list
 	if s.p.draining.Load() && free {
@@ -294,6 +298,20 @@ func (s *session) move() {
 	s.cluster.leave(s.p)
 	next := s.p.enter()
 	s.cluster, s.links, s.snap = next, make([]held, len(next.servers)), route.Snapshot{}
-	s.policy = s.on.conf().Policy
+	s.renew()
 	s.lossesKnown = 0
+}
+
+// renew takes a changed policy over. What a session was promised when it began stays, unless an operator
+// has said that it does not.
+func (s *session) renew() {
+	conf := s.p.conf.Load()
+	was := s.policy
+	s.policy = conf.Listeners[s.on.index].Policy
+	if s.applied == conf.Applied {
+		s.policy.Endpoint, s.policy.Level, s.policy.Monotonic, s.policy.DropToken = was.Endpoint, was.Level, was.Monotonic, was.DropToken
+		s.policy.Splitting, s.policy.SystemSchemasOnReplicas = was.Splitting, was.SystemSchemasOnReplicas
+	}
+	s.applied = conf.Applied
+	s.route.Options.SystemSchemasOnReplicas = s.policy.SystemSchemasOnReplicas
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mysqlrw/mysqlrw/pkg/backend"
 	"github.com/mysqlrw/mysqlrw/pkg/pool"
+	"github.com/mysqlrw/mysqlrw/pkg/wire"
 	"github.com/mysqlrw/mysqlrw/route"
 )
 
@@ -15,10 +16,13 @@ import (
 func (s *session) try(req *request, d *route.Decision) (again bool, err error) {
 	i := d.Server
 	srv := s.cluster.servers[i]
-	if err := s.enter(srv); err != nil {
+	counted, err := s.enter(srv)
+	if err != nil {
 		return false, s.unavailable(i, s.p.conf.Load().queueTimeout(), err)
 	}
-	defer srv.gate.leave()
+	if counted {
+		defer srv.station.gate.leave()
+	}
 	asksPrevious := req.asksPrevious()
 	if asksPrevious && d.Target == route.ToLast && !s.hasLast(i) {
 		return false, s.fail(1105, "HY000", "mysqlrw: another client needed the connection of the statement before, and what it knew is gone ("+
@@ -74,6 +78,7 @@ func (s *session) try(req *request, d *route.Decision) (again bool, err error) {
 		s.p.counts.read(d, s.snap.Servers[i].Role)
 	}
 	s.settle(i, req, &out)
+	s.tallied(req, d, i, out.failed)
 	if !out.failed && req.st.Facts.Any(route.FactRelease) {
 		return false, errEnd // COMMIT RELEASE: the server closes behind it
 	}
@@ -83,17 +88,32 @@ func (s *session) try(req *request, d *route.Decision) (again bool, err error) {
 	return false, nil
 }
 
+// tallied takes a statement in that a server has answered.
+func (s *session) tallied(req *request, d *route.Decision, i int, failed bool) {
+	t := &s.cluster.servers[i].station.tally
+	if req.command == wire.ComStmtPrepare {
+		t.prepared.Add(1)
+		return
+	}
+	at := s.links[i].at // settle has just looked at the clock, unless the connection is gone
+	if at.IsZero() {
+		at = s.p.now()
+	}
+	t.count(s.on.index, s.snap.Servers[i].Role, req, d, failed, at.Sub(req.arrived))
+}
+
 // closes tells whether a server closes the connection behind an error: the packet was too big.
 func closes(code uint16) bool { return code == 1153 }
 
 // enter waits for the server's gate.
-func (s *session) enter(srv *server) error {
-	if srv.gate.max <= 0 {
-		return nil
+func (s *session) enter(srv *server) (counted bool, err error) {
+	g := &srv.station.gate
+	if g.max.Load() <= 0 {
+		return false, nil
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, s.p.conf.Load().queueTimeout())
 	defer cancel()
-	return srv.gate.enter(ctx)
+	return g.enter(ctx)
 }
 
 // acquire gets a connection to a server: the one that the session has or had, or another one.

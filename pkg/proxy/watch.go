@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/mysqlrw/mysqlrw/route"
 )
 
 const (
@@ -43,6 +45,9 @@ func (p *Proxy) sweep(c *cluster) {
 	limit := p.conf.Load().positionPiggyback()
 	for i, s := range c.servers {
 		s.dialing.pool.Sweep()
+		if w := s.station.shares.Load(); w.changed && w.replica == 0 && c.monitor.Snapshot().Servers[i].Role == route.Replica {
+			s.dialing.pool.CloseIdle() // it is to be stopped
+		}
 		if s.dialing.large.Load() && len(c.monitor.Snapshot().Servers[i].Position.String()) < limit*3/4 {
 			s.dialing.large.Store(false)
 		}
