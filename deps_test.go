@@ -29,6 +29,7 @@ var rows = [][]string{
 	{"lag"},
 	{"pkg/topology", "pkg/config", "pkg/verify"},
 	{"pkg/proxy"},
+	{"pkg/admin"},
 	{"pkg/sandbox"},
 	{"pkg/sandbox/sandboxtest"},
 	{"pkg/proxy/clients"},

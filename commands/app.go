@@ -25,6 +25,7 @@ func newApp(env *environment) *cli.App {
 			classifyCommand(env),
 			routeCommand(env),
 			serveCommand(env),
+			ctlCommand(env),
 			checkConfigCommand(env),
 			verifyCommand(env),
 			heartbeatCommand(env),

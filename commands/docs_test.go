@@ -73,6 +73,7 @@ type stage struct {
 	home    string
 	names   [][2]string // address, name in texts
 	states  map[string]func(*testing.T) (undo func())
+	admin   string // the URL of the proxy that runs
 }
 
 func newStage(t *testing.T) *stage {
@@ -91,6 +92,7 @@ func newStage(t *testing.T) *stage {
 	s.states = map[string]func(*testing.T) func(){
 		"while replica2 is held up":                func(t *testing.T) func() { return s.holdUp(t) },
 		"while the applier of replica2 is stopped": func(t *testing.T) func() { return s.stopApplier(t) },
+		"while serve runs with --admin":            func(t *testing.T) func() { return s.serve(t) },
 	}
 	s.inSync(t)
 	return s
@@ -250,7 +252,7 @@ func (s *stage) shell(t *testing.T, line string) (string, int) {
 	cmd.WaitDelay = 5 * time.Second
 	cmd.Env = []string{
 		"HOME=" + s.home, "NO_COLOR=1", raceOptions + "=" + noSleep, "MYSQLRW_CACHE=" + sandboxtest.CacheDir(t),
-		"PATH=" + filepath.Join(s.home, "bin") + ":" + os.Getenv("PATH"),
+		"PATH=" + filepath.Join(s.home, "bin") + ":" + os.Getenv("PATH"), "MYSQLRW_ADMIN=" + s.admin, "MYSQLRW_ADMIN_TOKEN=" + stageToken,
 	}
 	var both bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &both, &both
@@ -296,6 +298,7 @@ var varying = []struct {
 	instead string
 }{
 	{regexp.MustCompile(`\btime=[0-9T:.-]+Z`), "time=TIME"},
+	{regexp.MustCompile(`(\s+(-|[0-9.]+ms)){2}$`), " P50 P99"}, // of seconds in which nothing ran there are none
 	{regexp.MustCompile(`(c80aa9429562):[0-9]+(-[0-9]+)?`), "$1:N"},
 	{regexp.MustCompile(`\b[0-9]+\.([0-9]{3}){1,2}s`), "Ns"},
 	{regexp.MustCompile(`127\.0\.0\.1:[0-9]+`), "ADDRESS"},
@@ -306,6 +309,8 @@ var varying = []struct {
 	{regexp.MustCompile(`\b[1-9][0-9]* (of|reads|writes|stale)\b`), "N $1"},
 	{regexp.MustCompile(`\b(of|session|register|writes|reads) [0-9]+\b`), "$1 N"},
 	{regexp.MustCompile(`\bin [0-9.]+ s\b`), "in N s"},
+	{regexp.MustCompile(`\b[0-9]+(\.[0-9]+)?(ms|s)\b`), "Ns"},
+	{regexp.MustCompile(`\b[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}\b`), "TIME"},
 	{regexp.MustCompile(`[ \t]+`), " "},
 }
 

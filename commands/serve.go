@@ -10,11 +10,14 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/mysqlrw/mysqlrw/pkg/admin"
 	"github.com/mysqlrw/mysqlrw/pkg/config"
 	"github.com/mysqlrw/mysqlrw/pkg/frontend"
 	"github.com/mysqlrw/mysqlrw/pkg/proxy"
@@ -46,14 +49,19 @@ Exit codes: 0 a signal ended it, 2 it cannot start, 130 or 143 a second signal e
 type serving struct {
 	env     *environment
 	source  *serveSource
-	config  *config.Config
-	options proxy.Options
+	config  atomic.Pointer[config.Config]
 	made    *tls.Certificate // for listeners without a certificate
 	proxy   *proxy.Proxy
+	admin   atomic.Pointer[admin.Server] // nil if there is none
 	log     *slog.Logger
 	level   slog.LevelVar
 	systemd notifier
-	isReady bool // and has said so
+	isReady atomic.Bool // and has said so
+	ending  atomic.Bool
+
+	mu       sync.Mutex // one change at a time
+	options  proxy.Options
+	settings []config.Setting // of operators, stronger than the file
 }
 
 // errServed ends a serve that a signal has ended as it should: the signal is no failure.
@@ -69,8 +77,11 @@ func runServe(ctx context.Context, env *environment, c *cli.Context) error {
 	}
 	attended := make(chan error, 1)
 	go func() { attended <- s.attend(ctx, reloads) }()
+	end := s.serveAdmin()
 	s.proxy.Run()
-	return <-attended
+	err := <-attended
+	end() // last: the page shows what runs to the end
+	return err
 }
 
 // start does everything up to the point where clients can connect.
@@ -78,7 +89,7 @@ func (s *serving) start(c *cli.Context) (err error) {
 	if s.source, err = newServeSource(s.env, c); err != nil {
 		return err
 	}
-	conf, warnings, err := s.source.load()
+	conf, warnings, err := s.source.load(nil)
 	var problems config.Errors
 	if errors.As(err, &problems) {
 		tell(s.env, "mysqlrw serve", problems, warnings)
@@ -97,11 +108,15 @@ func (s *serving) start(c *cli.Context) (err error) {
 	if s.options, err = s.optionsFor(conf); err != nil {
 		return usagef("%w", err)
 	}
-	s.config = conf
+	s.options.Events = s.happened
+	s.config.Store(conf)
 	if s.proxy, err = proxy.New(s.options); err != nil {
 		return usagef("%w", err)
 	}
 	if err := s.proxy.Listen(); err != nil {
+		return usagef("%w", err)
+	}
+	if err := s.openAdmin(); err != nil {
 		return usagef("%w", err)
 	}
 	s.checkFiles()
@@ -161,13 +176,16 @@ func (s *serving) primary() string {
 
 // ready says so whatever the level of the log is: scripts wait for it.
 func (s *serving) ready(primary string) {
-	s.isReady = true
+	s.isReady.Store(true)
 	var addresses []string
 	for _, a := range s.proxy.Addresses() {
 		addresses = append(addresses, a.String())
 	}
 	r := slog.NewRecord(time.Now(), slog.LevelInfo, "ready", 0)
 	r.AddAttrs(slog.String("addresses", strings.Join(addresses, ",")), slog.String("primary", primary))
+	if one := s.admin.Load(); one != nil {
+		r.AddAttrs(slog.String("admin", "http://"+one.Address()))
+	}
 	_ = s.log.Handler().Handle(context.Background(), r) // stderr is gone: nobody waits
 	s.tellSystemd("READY=1")
 }
@@ -196,8 +214,9 @@ func (s *serving) complain() {
 
 // shutdown lets what is open end, for as long as the configuration says.
 func (s *serving) shutdown(cause error) error {
+	s.ending.Store(true)
 	s.tellSystemd("STOPPING=1")
-	limit := s.config.Timeouts.DrainTimeout
+	limit := s.config.Load().Timeouts.DrainTimeout
 	s.log.Info("shutting down", "cause", cause, "drain-timeout", limit.String())
 	ctx := context.Background()
 	if limit > 0 {

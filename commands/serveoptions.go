@@ -31,7 +31,7 @@ func (s *serving) optionsFor(c *config.Config) (proxy.Options, error) {
 		Heartbeat: lag.HeartbeatTable{
 			Name: c.Monitor.HeartbeatTable, UTC: c.Monitor.HeartbeatZone == "utc", Interval: c.Monitor.HeartbeatInterval,
 		},
-		Log: s.log, SlowQuery: c.Log.SlowQuery,
+		Log: s.log, SlowQuery: c.Log.SlowQuery, SlowStart: c.Timeouts.SlowStart,
 	}
 	for i := range c.Servers {
 		sv, err := s.server(&c.Servers[i], &c.Monitor)
@@ -82,9 +82,9 @@ func (s *serving) server(c *config.Server, monitor *config.Monitor) (proxy.Serve
 		sv.TLSAsClient = true
 	}
 	sv.CompressAsClient = c.Compression == "as-client"
-	if s.config != nil {
-		for i := range s.config.Servers { // of which the options in force were made, in the same order
-			if before := &s.config.Servers[i]; before.Name == c.Name && before.SameTLS(c) {
+	if was := s.config.Load(); was != nil {
+		for i := range was.Servers { // of which the options in force were made, in the same order
+			if before := &was.Servers[i]; before.Name == c.Name && before.SameTLS(c) {
 				sv.TLS = s.options.Servers[i].TLS
 			}
 		}

@@ -74,6 +74,7 @@ connect-timeout = "13s"
 login-timeout = "14s"
 idle-timeout = "15s"
 primary-wait = "16s"
+slow-start = "27s"
 [limits]
 max-connections = 17
 max-connections-per-user = 18
@@ -148,7 +149,7 @@ func TestOptionsFor(t *testing.T) {
 		CheckInterval: 2 * time.Second, CheckTimeout: 3 * time.Second, ConnectTimeout: 13 * time.Second, LoginTimeout: 14 * time.Second,
 		IdleTimeout: 15 * time.Second, PrimaryWait: 16 * time.Second, QueueTimeout: 20 * time.Second, MaxConnections: 17,
 		MaxConnectionsPerUser: 18, QueueLength: 19, MaxPacket: 21 << 20, PrimaryReadLimit: 26, PositionPiggyback: 1024, SlowQuery: 22 * time.Second,
-		AcquireTimeout: 23 * time.Second, MaxLifetime: 24 * time.Second, ProveAgain: 25 * time.Second, ServerIDs: true, Unshared: true, Heartbeat: lag.HeartbeatTable{Name: "ops.beat", UTC: true, Interval: time.Second},
+		AcquireTimeout: 23 * time.Second, MaxLifetime: 24 * time.Second, ProveAgain: 25 * time.Second, ServerIDs: true, Unshared: true, SlowStart: 27 * time.Second, Heartbeat: lag.HeartbeatTable{Name: "ops.beat", UTC: true, Interval: time.Second},
 	}
 	numbers.Pool.Max, numbers.Pool.MaxIdle, numbers.Pool.Idle = 11, 10, 12*time.Second
 	if !reflect.DeepEqual(rest, numbers) {
@@ -166,7 +167,8 @@ func TestOptionsFor_again(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.config, s.options = before, o
+	s.config.Store(before)
+	s.options = o
 	o, err = s.optionsFor(loadServe(t, strings.Replace(serveFile, "10.0.0.2:3307", "10.0.0.2:3308", 1)))
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,9 @@ import (
 	"github.com/mysqlrw/mysqlrw/route"
 )
 
+// adminToken is the variable with the token for changes, of serve --admin and of ctl.
+const adminToken = "MYSQLRW_ADMIN_TOKEN"
+
 // monitorPassword is the variable with the password of the account of --user.
 const monitorPassword = "MYSQLRW_MONITOR_PASSWORD"
 
@@ -22,6 +25,7 @@ func serveFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "listen", Category: "Servers", Usage: "ADDRESS for clients (may be repeated)"},
 		&cli.StringFlag{Name: "primary", Usage: "ADDRESS of the server that takes writes"},
 		&cli.StringSliceFlag{Name: "replica", Category: "Servers", Usage: "ADDRESS of a replica (may be repeated)"},
+		&cli.StringFlag{Name: "admin", Usage: "host:port for metrics, dashboard and ctl; changes take the token of " + adminToken + " (default: none)"},
 		enumFlag("mode", "read-write", "read-only never reaches the primary", "read-write", "read-only"),
 	})
 	flags = append(flags, without(policyFlags(), "read-only-endpoint")...) // that is --mode
@@ -80,6 +84,7 @@ func (s *serveSource) fromFlags(env *environment, c *cli.Context, from target.Se
 	s.flags = config.Flags{
 		Listen: c.StringSlice("listen"), Primary: c.String("primary"), Replicas: c.StringSlice("replica"),
 		User: from.User, Password: config.NewSecret(from.Password.Reveal()), Policy: p,
+		Admin: c.String("admin"), AdminToken: config.NewSecret(env.getenv(adminToken)),
 		SSLCA: from.SSLCA, SSLCert: from.SSLCert, SSLKey: from.SSLKey, ReadFile: os.ReadFile,
 	}
 	if own := env.getenv(monitorPassword); own != "" && !c.IsSet(passwordFlag) && c.String("password-file") == "" && !c.Bool(askPasswordFlag) {
@@ -95,12 +100,14 @@ func (s *serveSource) fromFlags(env *environment, c *cli.Context, from target.Se
 	return nil
 }
 
-// load reads the configuration, as config.Load does.
-func (s *serveSource) load() (conf *config.Config, warnings config.Errors, err error) {
+// load reads the configuration, as config.Load does. Values that are set are stronger.
+func (s *serveSource) load(set []config.Setting) (conf *config.Config, warnings config.Errors, err error) {
 	if s.file != "" {
-		conf, warnings, err = config.Load(s.file, s.getenv)
+		conf, warnings, err = config.Load(s.file, s.getenv, set...)
 	} else {
-		conf, warnings, err = s.flags.Config()
+		flags := s.flags
+		flags.Set = set
+		conf, warnings, err = flags.Config()
 	}
 	if err == nil {
 		s.more(conf)

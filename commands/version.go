@@ -16,6 +16,14 @@ func versionCommand(env *environment) *cli.Command {
 	}
 }
 
+// version is the tag of an installed module.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}
+
 // printVersion tells what the Go toolchain has put into the binary: a tag for
 // an installed module, the commit for a build in a checkout.
 func printVersion(env *environment, c *cli.Context) error {
@@ -24,9 +32,8 @@ func printVersion(env *environment, c *cli.Context) error {
 		Revision string `json:"revision"`
 		Go       string `json:"go"`
 		Platform string `json:"platform"`
-	}{"(devel)", "", runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+	}{version(), "", runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
-		v.Version = firstOf(info.Main.Version, v.Version)
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
 				v.Revision = s.Value

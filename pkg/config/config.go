@@ -153,7 +153,6 @@ type Policy struct {
 	Monotonic            string        `toml:"monotonic" enum:"off|on" effect:"session"`
 	TokenOnReset         string        `toml:"token-on-reset" enum:"keep|drop" effect:"session"`
 	MinReserved          int           `toml:"min-reserved" effect:"now"`
-	SlowStart            time.Duration `toml:"slow-start" max:"1h" effect:"now"`
 	Balancer             string        `toml:"balancer" enum:"least-active|weighted-round-robin" effect:"now"`
 	Zone                 string        `toml:"zone" effect:"now"`
 	TransactionSplitting string        `toml:"transaction-splitting" enum:"off|reads-before-write" effect:"session"`
@@ -185,6 +184,7 @@ type Timeouts struct {
 	IdleTimeout    time.Duration `toml:"idle-timeout" effect:"session"`
 	PrimaryWait    time.Duration `toml:"primary-wait" effect:"now"`
 	DrainTimeout   time.Duration `toml:"drain-timeout" effect:"now"`
+	SlowStart      time.Duration `toml:"slow-start" max:"1h" effect:"now"`
 }
 
 // Limits are the limits of numbers; 0 is none.
@@ -239,25 +239,19 @@ func defaultServer() Server {
 func defaults() *Config {
 	return &Config{
 		Monitor: Monitor{Interval: time.Second, Timeout: 2 * time.Second, HeartbeatZone: "server"},
-		Policy:  defaultPolicy(),
+		Policy:  policyFrom(route.DefaultPolicy()),
 		Pool: Pool{
 			MaxConnections: 100, MaxIdle: 50, IdleTimeout: time.Minute, AcquireTimeout: 30 * time.Second,
 			MaxLifetime: 10 * time.Minute, ProveAgain: 10 * time.Second, Multiplexing: "on", ConnectionID: "proxy",
 		},
 		Timeouts: Timeouts{
 			ConnectTimeout: 5 * time.Second, LoginTimeout: 10 * time.Second, IdleTimeout: 8 * time.Hour,
-			PrimaryWait: 10 * time.Second, DrainTimeout: 30 * time.Second,
+			PrimaryWait: 10 * time.Second, DrainTimeout: 30 * time.Second, SlowStart: 10 * time.Second,
 		},
 		Limits: Limits{MaxConnections: 10000, QueueLength: 1000, QueueTimeout: time.Second, MaxPacket: 1 << 30, PositionPiggyback: 512},
 		Admin:  Admin{Pprof: "off"},
 		Log:    Log{Format: "text", Level: "info"},
 	}
-}
-
-func defaultPolicy() Policy {
-	p := policyFrom(route.DefaultPolicy())
-	p.SlowStart = 10 * time.Second
-	return p
 }
 
 // policyFrom is the way back of Config.RoutePolicy.

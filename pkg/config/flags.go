@@ -36,9 +36,7 @@ type Flags struct {
 // have no place.
 func (f Flags) Config() (c *Config, warnings Errors, err error) {
 	c = defaults()
-	slow := c.Policy.SlowStart
 	c.Policy = policyFrom(f.Policy)
-	c.Policy.SlowStart = slow
 	c.Monitor.User, c.Monitor.Password = f.User, f.Password
 	c.Admin.Address, c.Admin.token = f.Admin, f.AdminToken
 	for _, where := range f.Listen {

@@ -112,7 +112,7 @@ func (c *Config) Values() []Value {
 // isSecret tells whether a value is a secret, or may be one that was written where its file's name belongs.
 func isSecret(f field) bool {
 	return f.value.Type() == secretType || strings.HasSuffix(f.key, "password-file") || strings.HasSuffix(f.key, "password-env") ||
-		strings.HasPrefix(f.key, "token-")
+		f.key == "token-file" || f.key == "token-env"
 }
 
 // kindOf says what a free value looks like.

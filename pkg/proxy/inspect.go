@@ -48,7 +48,7 @@ func (p *Proxy) Servers() []ServerStatus {
 	conf := p.conf.Load()
 	now := p.now()
 	var snap route.Snapshot
-	c.fill(&snap, now)
+	c.monitor.Fill(&snap, time.Time{}) // with the lag that was measured
 	active := p.active()
 	primary := snap.Primary()
 	all := make([]ServerStatus, len(c.servers))
@@ -57,7 +57,7 @@ func (p *Proxy) Servers() []ServerStatus {
 		one := ServerStatus{
 			Name: s.Name, Address: s.Address, Version: c.monitor.Server(i).Text, Role: sv.Role, State: sv.State, Why: sv.Why,
 			Lag: sv.Lag, LagKnown: sv.LagKnown, Position: sv.Position, Zone: s.Zone,
-			Weight: sv.Weight, Weights: Weights{w.replica, w.primary}, Configured: Weights{s.Weight, s.PrimaryWeight}, Changed: w.changed,
+			Weight: w.weight(sv.Role, now), Weights: Weights{w.replica, w.primary}, Configured: Weights{s.Weight, s.PrimaryWeight}, Changed: w.changed,
 			Active: active[s.Name], Queued: s.station.gate.waiting(), Limit: s.MaxConcurrent,
 			Connections: stats.Open, Idle: stats.Idle, MaxConnections: conf.Pool.Max,
 		}
