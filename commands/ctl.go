@@ -92,7 +92,11 @@ func ctlStatus(ctx context.Context, k *ctl) error {
 	return newPrinter(k.env, k.c).print(document{
 		header: []string{"READY", "PRIMARY", "CLIENTS", "ENDPOINTS", "VERSION", "STARTED"},
 		rows: [][]cell{{
-			ready, {text: dash(s.Primary)}, {text: strconv.Itoa(s.Clients)}, {text: strings.Join(s.Endpoint, " ")}, {text: s.Version},
+			ready,
+			{text: dash(s.Primary)},
+			{text: strconv.Itoa(s.Clients)},
+			{text: strings.Join(s.Endpoint, " ")},
+			{text: s.Version},
 			{text: s.Started.UTC().Format(time.DateTime)},
 		}},
 		json: s,
@@ -111,11 +115,20 @@ func ctlServers(ctx context.Context, k *ctl) error {
 	for i := range all {
 		s := &all[i]
 		d.rows = append(d.rows, []cell{
-			{text: s.Name}, {text: s.Role}, {s.State, stateTone(s.State)}, {text: secondsText(s.LagSeconds, nil)}, {text: countText(s.Missing)},
-			weightCell(s), {text: strconv.Itoa(s.Active)}, {text: strconv.Itoa(s.Queued)},
+			{text: s.Name},
+			{text: s.Role},
+			{s.State, stateTone(s.State)},
+			{text: secondsText(s.LagSeconds, nil)},
+			{text: countText(s.Missing)},
+			weightCell(s),
+			{text: strconv.Itoa(s.Active)},
+			{text: strconv.Itoa(s.Queued)},
 			{text: strconv.Itoa(s.Connections) + "/" + strconv.Itoa(s.MaxConnections)},
-			{text: rateText(s.ReadsPerSecond)}, {text: rateText(s.OthersPerSecond)},
-			{text: millisText(s.ReadMilliseconds.P50)}, {text: millisText(s.ReadMilliseconds.P99)}, {s.Why, faintTone},
+			{text: rateText(s.ReadsPerSecond)},
+			{text: rateText(s.OthersPerSecond)},
+			{text: millisText(s.ReadMilliseconds.P50)},
+			{text: millisText(s.ReadMilliseconds.P99)},
+			{s.Why, faintTone},
 		})
 	}
 	return newPrinter(k.env, k.c).print(d)
@@ -179,9 +192,18 @@ func sessionTable(all []admin.SessionState) document {
 			running = shortDuration(time.Duration(s.RunningSeconds * float64(time.Second)).Round(time.Millisecond))
 		}
 		d.rows = append(d.rows, []cell{
-			{text: strconv.FormatUint(uint64(s.ID), 10)}, {text: s.User}, {text: s.Client}, {text: dash(s.Schema)}, {text: s.Level},
-			{text: shortDuration(time.Duration(s.AgeSeconds) * time.Second)}, {text: dash(s.Running)}, {text: running},
-			{text: dash(s.Transaction)}, {text: dash(strings.Join(holds, ", "))}, {text: dash(s.Last)}, {s.Reason, faintTone},
+			{text: strconv.FormatUint(uint64(s.ID), 10)},
+			{text: s.User},
+			{text: s.Client},
+			{text: dash(s.Schema)},
+			{text: s.Level},
+			{text: shortDuration(time.Duration(s.AgeSeconds) * time.Second)},
+			{text: dash(s.Running)},
+			{text: running},
+			{text: dash(s.Transaction)},
+			{text: dash(strings.Join(holds, ", "))},
+			{text: dash(s.Last)},
+			{s.Reason, faintTone},
 		})
 	}
 	return d
