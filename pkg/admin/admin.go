@@ -118,7 +118,7 @@ const (
 // handler puts all routes together.
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
-	for _, r := range s.routes() {
+	for _, r := range s.endpoints() {
 		mux.Handle(r.method+" "+r.path, s.guard(r.access, r.serve))
 	}
 	mux.Handle("GET /", s.guard(looking, s.page))
@@ -134,7 +134,7 @@ type endpoint struct {
 	takes, gives any // of the bodies, for the description; nil is none
 }
 
-func (s *Server) routes() []endpoint {
+func (s *Server) endpoints() []endpoint {
 	all := []endpoint{
 		{"GET", "/metrics", open, s.metrics().ServeHTTP, "Metrics in the format of Prometheus.", nil, nil},
 		{"GET", "/healthz", open, s.healthy, "200 as long as the process answers.", nil, nil},

@@ -10,7 +10,7 @@ import (
 func (s *Server) openAPI() map[string]any {
 	schemas := map[string]any{}
 	paths := map[string]map[string]any{}
-	for _, r := range s.routes() {
+	for _, r := range s.endpoints() {
 		if !strings.HasPrefix(r.path, "/api/") && r.access != open {
 			continue
 		}
