@@ -41,6 +41,7 @@ func Metrics() []Metric {
 		{"mysqlrw_sessions_held", "gauge", []string{"hold"}, "Sessions that something ties to a connection, by what; transaction is an open one."},
 		{"mysqlrw_statements_total", "counter", []string{"endpoint", "server", "role", "level", "reason"}, "Statements that a server has answered, but for preparations. level is that of a read, else empty; reason is the first that SHOW MYSQLRW ROUTE would show."},
 		{"mysqlrw_statement_errors_total", "counter", []string{"server"}, "Of these, those that ended with an error of the server."},
+		{"mysqlrw_repeated_statements_total", "counter", []string{"server"}, "Statements whose answer no client got, because it came too early or another server had to run them; they are in no other count."},
 		{"mysqlrw_prepares_total", "counter", []string{"server"}, "Preparations, those included that were repeated on another connection."},
 		{"mysqlrw_own_statements_total", "counter", []string{"server", "kind"}, "Statements of the proxy in front of those of clients: state, schema, insert-id, wait or begin."},
 		{"mysqlrw_statement_seconds", "histogram", []string{"server", "kind"}, "How long clients waited: read is what a replica may run, other the rest."},
@@ -109,6 +110,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	}
 	for _, s := range stats.Servers {
 		put("mysqlrw_statement_errors_total", float64(s.Failed), s.Server)
+		put("mysqlrw_repeated_statements_total", float64(s.Repeated), s.Server)
 		put("mysqlrw_prepares_total", float64(s.Prepared), s.Server)
 		for _, o := range s.Own {
 			put("mysqlrw_own_statements_total", float64(o.N), s.Server, o.Kind)

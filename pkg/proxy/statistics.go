@@ -45,6 +45,9 @@ type StatementCount struct {
 type ServerCount struct {
 	Server   string
 	Failed   uint64 // statements that ended with an error of the server
+	// Repeated are statements whose answer no client got: the read was in front of its position, or another server
+	// had to run it. They are in no other count.
+	Repeated uint64
 	Prepared uint64 // preparations, those included that the proxy repeated on another connection
 	Own      []OwnCount
 	// Reads are statements that may run on a replica, Others the rest. They are as long as the client
@@ -94,7 +97,7 @@ func (p *Proxy) Statistics() Statistics {
 	}
 	for _, t := range p.stations.list() {
 		one := ServerCount{
-			Server: t.name, Failed: t.tally.failed.Load(), Prepared: t.tally.prepared.Load(),
+			Server: t.name, Failed: t.tally.failed.Load(), Prepared: t.tally.prepared.Load(), Repeated: t.tally.repeated.Load(),
 			Reads: t.tally.took[0].read(), Others: t.tally.took[1].read(),
 		}
 		for i := range t.tally.own {

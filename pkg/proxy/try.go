@@ -58,6 +58,7 @@ func (s *session) try(req *request, d *route.Decision) (again bool, err error) {
 	case out.broken != nil:
 		return s.broken(req, d, &out)
 	case out.behind:
+		s.repeats(i)
 		if l.spoiled { // it refused the session's state, and will again
 			s.lacking, s.lackingAt, s.lackingFor = s.lacking|1<<i, s.p.now(), s.state
 		}
@@ -65,11 +66,13 @@ func (s *session) try(req *request, d *route.Decision) (again bool, err error) {
 		req.st.Target, req.st.Reason, req.moved = route.ToPrimary, route.NothingCaughtUp, true
 		return true, nil
 	case out.late:
+		s.repeats(i)
 		s.settle(i, req, &out)
 		return s.afterWait(req, d)
 	case out.anew:
 		return true, nil
 	case out.elsewhere:
+		s.repeats(i)
 		s.settle(i, req, &out)
 		return s.elsewhere(req, d, &out.said)
 	}
@@ -87,6 +90,9 @@ func (s *session) try(req *request, d *route.Decision) (again bool, err error) {
 	}
 	return false, nil
 }
+
+// repeats counts a statement whose answer is for nobody.
+func (s *session) repeats(i int) { s.cluster.servers[i].station.tally.repeated.Add(1) }
 
 // tallied takes a statement in that a server has answered.
 func (s *session) tallied(req *request, d *route.Decision, i int, failed bool) {
