@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"errors"
 	"time"
 
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
@@ -11,7 +12,7 @@ import (
 )
 
 // informed makes a decision again that needs the primary's position. If that cannot be had the read is
-// for nobody, and waits for a primary.
+// for nobody, and waits for a primary; but one that has no position itself is good for its own reads.
 func (s *session) informed(req *request, d route.Decision) route.Decision {
 	since := req.arrived
 	global := d.Level == route.Global || d.Level == route.SCC
@@ -22,12 +23,23 @@ func (s *session) informed(req *request, d route.Decision) route.Decision {
 	current, err := s.cluster.current(s.ctx, s.p, since)
 	if err != nil {
 		d.Fetch = false
+		if errors.Is(err, errNoGTIDs) && s.mayFallBack(req) {
+			d.Target, d.Server = route.ToPrimary, s.snap.Primary()
+			return d
+		}
 		d.Target, d.Server, d.Error = route.ToPrimary, -1, "the primary's position cannot be had: "+plain(err)
 		req.tried = true
 		return d
 	}
 	req.current = current
 	return s.decideOnce(req)
+}
+
+// mayFallBack tells whether a read may run on the primary where nothing is known of positions. A hint for
+// one that the primary may not have, or for another server, does not allow it.
+func (s *session) mayFallBack(req *request) bool {
+	return s.policy.Endpoint != route.ReadOnly && !s.policy.ErrorOnTimeout &&
+		req.st.Hint.Route != route.HintToNode && req.st.Hint.After(req.text) == ""
 }
 
 // allowed tries a statement, unless too many reads have fallen back on the primary.
@@ -187,7 +199,7 @@ func fellBack(req *request, d *route.Decision) (route.Reason, bool) {
 	}
 	for _, r := range d.Reasons() {
 		switch r {
-		case route.NothingCaughtUp, route.NoReplica:
+		case route.NothingCaughtUp, route.NoReplica, route.PositionUnknown:
 			return r, true
 		}
 	}
@@ -210,7 +222,7 @@ func (s *session) fallBack(why route.Reason) (done func(), ok bool) {
 
 // wrote tells whether a statement has certainly got a number of its own in the primary's order of
 // transactions: see route.Outcome.Wrote.
-func (s *session) wrote(l *link, req *request, out *outcome) bool {
+func (s *session) wrote(l *link, req *request, d *route.Decision, out *outcome) bool {
 	if out.failed || out.position.IsEmpty() && !s.inside(out) {
 		return false
 	}
@@ -238,7 +250,12 @@ func (s *session) wrote(l *link, req *request, out *outcome) bool {
 	}
 	sure = sure || s.changed && req.st.Facts.Any(route.FactImplicitCommit)
 	s.changed = false
-	return sure
+	if !sure || d.Server < 0 || d.Server >= len(s.snap.Servers) {
+		return sure
+	}
+	// The answer has all of the server's numbers, and where GTIDs were switched off, none of this statement.
+	old, err := s.snap.Servers[d.Server].Position.Contains(out.position)
+	return err == nil && !old
 }
 
 // inside tells whether the statement left a transaction open.

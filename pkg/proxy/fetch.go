@@ -44,6 +44,9 @@ type standing struct {
 // errNoPrimary is why nobody can be asked.
 var errNoPrimary = errors.New("there is no primary")
 
+// errNoGTIDs is why the primary's position is none: its GTIDs were switched off while it ran.
+var errNoGTIDs = errors.New("gtid_mode is not ON, so its position proves nothing")
+
 // errNotAsked is why a question was not taken.
 var errNotAsked = errors.New("its server is not watched, or has another question to answer")
 
@@ -145,7 +148,7 @@ func (c *cluster) judged(i int, got *standing, err error) (*standing, error) {
 		c.monitor.Recheck(i)
 		return nil, fmt.Errorf("server %s: %w", c.servers[i].Name, err)
 	case got.NoGTIDs:
-		return nil, fmt.Errorf("server %s: gtid_mode is not ON, so its position proves nothing", c.servers[i].Name)
+		return nil, fmt.Errorf("server %s: %w", c.servers[i].Name, errNoGTIDs)
 	case got.ReadOnly && c.canChange(i):
 		c.monitor.Recheck(i)
 		return nil, errNoPrimary

@@ -192,3 +192,26 @@ func TestPromise_warns(t *testing.T) {
 }
 
 func unreachable() (*sql.DB, error) { return nil, errors.New("nobody is there") }
+
+// TestGTIDsSwitchedOff: a primary that stops numbering its writes takes the reads behind them, at once.
+func TestGTIDsSwitchedOff(t *testing.T) {
+	s := newSite(t, flavor.MySQL, sandbox.Options{Replicas: 1}, func(o *proxy.Options) {
+		o.Listeners[0].Policy.Level, o.PrimaryWait = route.SessionLevel, time.Second
+	}, "CREATE TABLE t (v INT)", "INSERT INTO t VALUES (1)")
+	c := conn(t, s.all)
+	exec(t, c, "UPDATE t SET v = 2")
+	sandboxtest.Exec(t, s.cluster.Primary(), "SET GLOBAL gtid_mode = ON_PERMISSIVE", "SET GLOBAL gtid_mode = OFF_PERMISSIVE")
+	for _, level := range []string{"session", "global"} {
+		exec(t, c, "SET mysqlrw_consistency = '"+level+"'", "UPDATE t SET v = v + 1")
+		want := value(t, s.primary, "SELECT v FROM f.t")
+		if got := value(t, c, "SELECT v FROM t"); got != want {
+			t.Errorf("%s: read %s, want %s: %v", level, got, want, routeOf(t, c))
+		}
+		if where := ranOn(t, c); where != "primary" {
+			t.Errorf("%s: the read ran on %s", level, where)
+		}
+	}
+	if _, err := c.ExecContext(t.Context(), "SELECT /*+ mysqlrw(after='3e11fa47-71ca-11e1-9e33-c80aa9429562:57') */ 1"); err == nil {
+		t.Error("a position that cannot be checked was taken")
+	}
+}

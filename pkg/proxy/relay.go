@@ -240,7 +240,7 @@ func (s *session) after(l *link, req *request, d *route.Decision, out *outcome) 
 	s.route.Apply(&req.st, text, d, &s.snap, route.Outcome{
 		Failed: out.failed, StatusKnown: out.statusKnown && !out.failed,
 		InTransaction: out.status.Has(wire.InTransaction), AutocommitOff: !out.status.Has(wire.Autocommit),
-		Position: out.position, Wrote: s.wrote(l, req, out), StateChanged: out.stateChanged, At: s.answered,
+		Position: out.position, Wrote: s.wrote(l, req, d, out), StateChanged: out.stateChanged, At: s.answered,
 	})
 	if req.st.Class == route.Set {
 		s.follow() // the server's word counts over what the text may have meant
