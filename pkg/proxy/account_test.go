@@ -13,9 +13,11 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
+	"github.com/mysqlrw/mysqlrw/pkg/proxy"
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox"
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox/sandboxtest"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
+	"github.com/mysqlrw/mysqlrw/route"
 )
 
 // TestAccounts: what a server says of an account holds for the proxy, though it remembers passwords.
@@ -180,4 +182,28 @@ func (a *accountTest) refused(t *testing.T, user, password string, tls bool, whe
 	if number(err) != 1045 || !strings.Contains(err.Error(), "Access denied for user '"+user+"'") {
 		t.Errorf("%s with TLS %v, %s: %v", user, tls, when, err)
 	}
+}
+
+// TestUseAgain: USE has the server look the account's privileges in the schema up again, where the session
+// reads as well as where it writes.
+func TestUseAgain(t *testing.T) {
+	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
+		s := newSite(t, f, sandbox.Options{Replicas: 1}, func(o *proxy.Options) {
+			o.Listeners[0].Policy.Level, o.Listeners[0].Policy.GlobalTimeout = route.Global, 10*time.Second
+			o.Unshared = true
+		}, "CREATE DATABASE g", "CREATE TABLE g.a (v INT)", "CREATE TABLE g.t (v INT)", "GRANT SELECT ON g.a TO app")
+		c := conn(t, s.app)
+		exec(t, c, "USE g")
+		value(t, c, "SELECT COUNT(*) FROM a")
+		want(t, "the first read", ranOn(t, c), "replica1")
+		exec(t, s.primary, "GRANT SELECT ON g.* TO app")
+		exec(t, c, "USE g")
+		value(t, c, "SELECT COUNT(*) FROM t")
+		want(t, "the granted read", ranOn(t, c), "replica1")
+		exec(t, s.primary, "REVOKE SELECT ON g.* FROM app")
+		exec(t, c, "USE g")
+		if _, err := c.QueryContext(t.Context(), "SELECT COUNT(*) FROM t"); number(err) != 1142 {
+			t.Errorf("the revoked read: %v", err)
+		}
+	})
 }

@@ -255,6 +255,10 @@ func (s *session) after(l *link, req *request, d *route.Decision, out *outcome) 
 		s.lookAfter(l, req)
 		return
 	}
+	if req.st.Class == route.Use {
+		s.selected++ // the session's other connections have the privileges in the schema of when they selected it
+		s.links[d.Server].selected = s.selected
+	}
 	if changesRights(&req.st, text) {
 		for _, one := range s.cluster.servers {
 			one.dialing.rights.Add(1)

@@ -43,6 +43,7 @@ type session struct {
 	first    *sessionstate.State // what a reset goes back to, without its schema
 	status   wire.Status         // as the client was told last
 	links    []held              // by server
+	selected uint64              // counts USE
 	last     int                 // the server of the statement before, or -1
 	tracks   tracks              // what the client wants to be told of changes
 
@@ -107,6 +108,8 @@ type held struct {
 	h    *handle
 	have bool // it is the session's now; else it is in the pool, and can be had back if nobody took it
 	at   time.Time
+	// selected is session.selected when its schema was selected.
+	selected uint64
 }
 
 // errEnd ends a session without a word to the client.

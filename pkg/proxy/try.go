@@ -122,8 +122,17 @@ func (s *session) enter(srv *server) (counted bool, err error) {
 	return g.enter(ctx)
 }
 
-// acquire gets a connection to a server: the one that the session has or had, or another one.
+// acquire gets a connection to a server: the one that the session has or had, or another one. After a USE it
+// selects its schema again: by that a server looks the account's privileges in it up.
 func (s *session) acquire(i int) (*link, error) {
+	l, err := s.acquireAny(i)
+	if one := &s.links[i]; err == nil && one.selected != s.selected {
+		one.selected, l.unselected = s.selected, true
+	}
+	return l, err
+}
+
+func (s *session) acquireAny(i int) (*link, error) {
 	if one := &s.links[i]; one.have {
 		// A server may have had its last word meanwhile, as for a transaction that was idle for too
 		// long. It must not be taken for the answer to what comes now.
@@ -156,7 +165,7 @@ func (s *session) acquire(i int) (*link, error) {
 			err = s.mayHave(ctx, l)
 		}
 		if err == nil && (fresh || l.asNew() && l.current(s.p.now())) {
-			s.links[i] = held{h: h, have: true}
+			s.links[i] = held{h: h, have: true, selected: s.selected}
 			return l, nil
 		}
 		d.pool.Discard(h)
