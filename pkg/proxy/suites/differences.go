@@ -15,11 +15,13 @@ const differencesFile = "differences.txt"
 // proxy.
 type difference struct {
 	reason string
-	tests  []string // "mysql alias"
+	// "mysql alias", "mysql/replica alias" for what differs at every level that has one, or
+	// "mysql/session alias" for what differs at this level only.
+	tests []string
 }
 
 // readDifferences reads the list: a line that begins with "= " is a reason,
-// and the lines below it name a flavor and the tests.
+// and the lines below it name a flavor, perhaps with where it differs, and the tests.
 func readDifferences(text string) ([]difference, error) {
 	var list []difference
 	seen := map[string]bool{}
@@ -49,6 +51,7 @@ func readDifferences(text string) ([]difference, error) {
 // results are the verdicts on one suite.
 type results struct {
 	flavor, version string
+	level           level
 	tests           int // in the suite
 	records         []*record
 	differences     []difference
@@ -87,29 +90,52 @@ func (r *results) names(v verdict) []string {
 	return names
 }
 
-// unexplained returns the tests that differ and are not in the list.
-func (r *results) unexplained() []string {
-	known := map[string]bool{}
-	for _, d := range r.differences {
-		for _, name := range d.tests {
-			known[name] = true
+// known returns the tests of a reason that are this suite's.
+func (r *results) known(d difference) []string {
+	var names []string
+	for _, key := range d.tests {
+		where, name, _ := strings.Cut(key, " ")
+		if f, at, limited := strings.Cut(where, "/"); f == r.flavor &&
+			(!limited || at == string(r.level) || at == "replica" && r.level.replicated()) {
+			names = append(names, name)
 		}
 	}
-	return slices.DeleteFunc(r.names(differs), func(name string) bool { return known[r.flavor+" "+name] })
+	return names
+}
+
+// unexplained returns the tests that differ and are not in the list.
+func (r *results) unexplained() []string {
+	names := r.names(differs)
+	for _, d := range r.differences {
+		known := r.known(d)
+		names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(known, name) })
+	}
+	return names
 }
 
 // idle returns the tests of the list that do not differ.
 func (r *results) idle() []string {
+	differing := r.names(differs)
 	var names []string
 	for _, d := range r.differences {
-		for _, key := range d.tests {
-			f, name, _ := strings.Cut(key, " ")
-			if f == r.flavor && !slices.Contains(r.names(differs), name) {
+		for _, name := range r.known(d) {
+			if !slices.Contains(differing, name) {
 				names = append(names, name)
 			}
 		}
 	}
 	return names
+}
+
+// reads sums up where the reads of the counted tests ran.
+func (r *results) reads() (all reads) {
+	for _, rec := range r.records {
+		if rec.Verdict == same || rec.Verdict == differs {
+			all.Replica += rec.Reads.Replica
+			all.Primary += rec.Reads.Primary
+		}
+	}
+	return all
 }
 
 // share is what part of the tests whose direct output repeats print the same
@@ -134,7 +160,11 @@ func (r *results) markdown() string {
 		}
 	}
 	counted := r.count(same) + r.count(differs)
-	fmt.Fprintf(&b, "### %s %s\n\n| | tests |\n|---|---|\n", r.flavor, r.version)
+	at := ""
+	if r.level.replicated() {
+		at = " at level `" + string(r.level) + "`"
+	}
+	fmt.Fprintf(&b, "### %s %s%s\n\n| | tests |\n|---|---|\n", r.flavor, r.version, at)
 	for _, row := range []struct {
 		what string
 		n    int
@@ -159,7 +189,12 @@ func (r *results) markdown() string {
 		fmt.Fprintf(&b, "\nThe run is not complete. Of the tests that have run through the proxy %d of %d print what they print directly "+
 			"or the suite's own result.\n", r.count(same)+swept, counted+swept)
 	}
-	fmt.Fprintf(&b, "\n%.1f %% of the counted tests print the same.\n\n| skipped because | tests |\n|---|---|\n", r.share())
+	fmt.Fprintf(&b, "\n%.1f %% of the counted tests print the same.", r.share())
+	if n := r.reads(); r.level.replicated() {
+		fmt.Fprintf(&b, " Of their %d reads that a replica may have %d ran on it, %.1f %%.",
+			n.Replica+n.Primary, n.Replica, 100*float64(n.Replica)/float64(max(n.Replica+n.Primary, 1)))
+	}
+	fmt.Fprint(&b, "\n\n| skipped because | tests |\n|---|---|\n")
 	counts := r.skips()
 	reasons := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		if counts[a] != counts[b] {
@@ -181,13 +216,7 @@ func (r *results) differencesMarkdown(b *strings.Builder) {
 	differing := r.names(differs)
 	fmt.Fprint(b, "\n| differs because | tests |\n|---|---|\n")
 	for _, d := range r.differences {
-		var names []string
-		for _, key := range d.tests {
-			f, name, _ := strings.Cut(key, " ")
-			if f == r.flavor && slices.Contains(differing, name) {
-				names = append(names, name)
-			}
-		}
+		names := slices.DeleteFunc(r.known(d), func(name string) bool { return !slices.Contains(differing, name) })
 		if len(names) > 0 {
 			fmt.Fprintf(b, "| %s | %s |\n", d.reason, strings.Join(names, ", "))
 		}
@@ -200,24 +229,32 @@ func (r *results) differencesMarkdown(b *strings.Builder) {
 // resultsMark begins the line before and after what a run writes.
 const resultsMark = "<!-- results of "
 
+// section is what the page calls the place of these results.
+func (r *results) section() string {
+	if r.level.replicated() {
+		return r.flavor + " " + string(r.level)
+	}
+	return r.flavor
+}
+
 // replaceResults puts a suite's part in the place of the one that the page
 // has.
-func replaceResults(page, flavor, part string) (string, error) {
-	begin, end := resultsMark+flavor+" -->\n", "<!-- end of "+flavor+" -->\n"
+func replaceResults(page, section, part string) (string, error) {
+	begin, end := resultsMark+section+" -->\n", "<!-- end of "+section+" -->\n"
 	before, rest, found := strings.Cut(page, begin)
 	_, after, ended := strings.Cut(rest, end)
 	if !found || !ended {
-		return "", fmt.Errorf("the page has no place for the results of %s", flavor)
+		return "", fmt.Errorf("the page has no place for the results of %s", section)
 	}
 	return before + begin + "\n" + part + "\n" + end + after, nil
 }
 
-func updatePage(path, flavor, part string) error {
+func updatePage(path, section, part string) error {
 	page, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	text, err := replaceResults(string(page), flavor, part)
+	text, err := replaceResults(string(page), section, part)
 	if err != nil {
 		return err
 	}

@@ -74,18 +74,18 @@ func (t *tree) commonArgs(data, tmp string) []string {
 }
 
 // serverArgs are the runner's, without what only slows the start down.
-func (t *tree) serverArgs(w *worker) []string {
+func (t *tree) serverArgs(w *worker, n node) []string {
 	std := filepath.Join(t.tests(), "std_data")
-	args := append([]string{"--defaults-file=" + w.path("server.cnf")}, t.commonArgs(w.data(), filepath.Join(w.tmp(), "mysqld.1"))...)
+	args := append([]string{"--defaults-file=" + w.path("server.cnf")}, t.commonArgs(n.data, n.tmp)...)
 	args = append(args,
-		"--socket="+w.direct().socket, "--port="+strconv.Itoa(w.direct().port), "--bind-address=127.0.0.1",
-		"--pid-file="+filepath.Join(w.vardir(), "run", "mysqld.1.pid"),
-		"--log-error="+filepath.Join(w.vardir(), "log", "mysqld.1.err"),
-		"--general-log=1", "--general-log-file="+filepath.Join(filepath.Dir(w.data()), "mysqld.log"),
-		"--slow-query-log=1", "--slow-query-log-file="+filepath.Join(filepath.Dir(w.data()), "mysqld-slow.log"),
-		"--server-id=1", "--log-output=file", "--secure-file-priv="+w.vardir(),
+		"--socket="+n.socket, "--port="+strconv.Itoa(n.port), "--bind-address=127.0.0.1",
+		"--pid-file="+n.pid, "--log-error="+n.log,
+		"--general-log=1", "--general-log-file="+filepath.Join(filepath.Dir(n.data), "mysqld.log"),
+		"--slow-query-log=1", "--slow-query-log-file="+filepath.Join(filepath.Dir(n.data), "mysqld-slow.log"),
+		"--server-id="+strconv.Itoa(n.number), "--log-output=file", "--secure-file-priv="+w.vardir(),
 		"--ssl-ca="+std+"/cacert.pem", "--ssl-cert="+std+"/server-cert.pem", "--ssl-key="+std+"/server-key.pem",
 	)
+	args = append(args, w.level.args(t.inst.Flavor)...)
 	if t.inst.Flavor == flavor.MariaDB {
 		return args
 	}

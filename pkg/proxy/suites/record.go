@@ -30,6 +30,7 @@ type record struct {
 	Passes  bool    // it succeeds directly, with the suite's own result
 	Ends    bool    // it comes to its end directly
 	Seconds float64 // of a direct run
+	Reads   reads   `json:",omitzero"` // of the last run through the proxy
 }
 
 // store is the folder of records.
@@ -108,7 +109,7 @@ func (w *worker) runSweep(ctx context.Context, j *job, s store) (*record, error)
 	if err != nil || o.exit != 0 || !bytes.Equal(o.result, want) {
 		return nil, err
 	}
-	r := &record{Name: j.test.Name, Verdict: expected, Passes: true, Ends: true, Seconds: o.seconds}
+	r := &record{Name: j.test.Name, Verdict: expected, Passes: true, Ends: true, Seconds: o.seconds, Reads: o.reads}
 	return r, errors.Join(s.keep(r.Name, "proxy", o), s.write(r))
 }
 
@@ -139,6 +140,7 @@ func (w *worker) runProxy(ctx context.Context, j *job, s store, r *record, quick
 	if err != nil {
 		return err
 	}
+	r.Reads = through.reads
 	if bytes.Equal(through.text, kept) {
 		r.Verdict = same
 		return errors.Join(s.keep(r.Name, "proxy", through), s.write(r))
@@ -156,6 +158,7 @@ func (w *worker) runProxy(ctx context.Context, j *job, s store, r *record, quick
 	if through, err = w.run(ctx, j, true, true); err != nil {
 		return err
 	}
+	r.Reads = through.reads
 	switch {
 	case bytes.Equal(through.text, second.text):
 		r.Verdict = same

@@ -25,6 +25,7 @@ type outcome struct {
 	exit     int
 	timedOut bool
 	seconds  float64
+	reads    reads // that it sent through the proxy
 }
 
 // job is a test with all that its runs need.
@@ -53,7 +54,7 @@ func (w *worker) run(ctx context.Context, j *job, proxy, fresh bool) (outcome, e
 			if ctx.Err() != nil {
 				return outcome{}, err
 			}
-			return outcome{text: []byte("the proxy is not ready\n"), exit: 1}, nil // the server does not let it in
+			return outcome{text: []byte(err.Error()), exit: 1}, nil // a server does not let it in
 		}
 	}
 	options, err := w.tree.clientOptions(w, at)
@@ -69,10 +70,33 @@ func (w *worker) run(ctx context.Context, j *job, proxy, fresh bool) (outcome, e
 	if err != nil {
 		return outcome{}, err
 	}
-	return outcome{
+	o := outcome{
 		text: w.neutral(f), result: f.stdout, exit: f.exit, timedOut: f.timedOut,
 		seconds: time.Since(began).Seconds(),
-	}, nil
+	}
+	return o, w.after(ctx, &o, proxy)
+}
+
+// after looks at what a test has left: where its reads ran, and whether the replica is still one.
+func (w *worker) after(ctx context.Context, o *outcome, proxy bool) error {
+	if !w.level.replicated() {
+		return nil
+	}
+	if proxy {
+		all, err := w.countReads(ctx)
+		if err != nil {
+			o.reads.Unknown = err.Error()
+		} else {
+			o.reads = reads{Replica: all.Replica - w.counted.Replica, Primary: all.Primary - w.counted.Primary}
+			w.counted = all
+		}
+	}
+	own, err := w.inStep(ctx)
+	if own {
+		o.text = append(o.text, ownWrites...)
+	}
+	w.inOrder = err == nil
+	return ctx.Err()
 }
 
 // serverEnv is the environment of the server: the runner's, with the time
@@ -100,6 +124,6 @@ func (w *worker) neutral(f finished) []byte {
 	all := slices.Concat(f.stdout, []byte("\n=== errors ===\n"), f.stderr, fmt.Appendf(nil, "\n=== exit code %d\n", f.exit))
 	all = bytes.ReplaceAll(all, []byte(w.dir), []byte("WORKER"))
 	all = bytes.ReplaceAll(all, []byte("mysqlrw1.sock"), []byte("mysqld.1.sock"))
-	ports := regexp.MustCompile(fmt.Sprintf(`\b(%d|%d)\b`, w.direct().port, w.through().port))
+	ports := regexp.MustCompile(fmt.Sprintf(`\b(%d|%d|%d)\b`, w.direct().port, w.node(2).port, w.through().port))
 	return ports.ReplaceAll(all, []byte("PORT"))
 }

@@ -27,7 +27,7 @@ func buildServe(ctx context.Context, dir string) (*serve, error) {
 	return &serve{program: program}, nil
 }
 
-// startProxy starts the proxy in front of the worker's server unless it runs.
+// startProxy starts the proxy in front of the worker's servers unless it runs.
 func (w *worker) startProxy(ctx context.Context) error {
 	if w.proxy != nil && !w.proxy.ended() {
 		return nil
@@ -41,6 +41,7 @@ func (w *worker) startProxy(ctx context.Context) error {
 		return err
 	}
 	defer log.Close()
+	w.counted = reads{}
 	file := w.path("serve.toml")
 	if err := os.WriteFile(file, []byte(w.serveConfig()), 0o600); err != nil {
 		return err
@@ -56,10 +57,16 @@ func (w *worker) startProxy(ctx context.Context) error {
 func (w *worker) serveConfig() string {
 	std := filepath.Join(w.tree.tests(), "std_data")
 	certificate := fmt.Sprintf("ssl-cert = %q\nssl-key = %q\n", w.option("ssl-cert", std+"/server-cert.pem"), w.option("ssl-key", std+"/server-key.pem"))
+	servers := ""
+	for i, n := range w.nodes() {
+		role := []string{"primary", "replica"}[i]
+		servers += fmt.Sprintf("[[server]]\naddress = \"127.0.0.1:%d\"\nrole = %q\nssl-mode = \"as-client\"\ncompression = \"as-client\"\n", n.port, role)
+	}
 	return fmt.Sprintf("[[listener]]\naddress = \"127.0.0.1:%d\"\n%s", w.through().port, certificate) +
 		fmt.Sprintf("[[listener]]\nsocket = %q\n%s", w.through().socket, certificate) +
-		fmt.Sprintf("[[server]]\naddress = \"127.0.0.1:%d\"\nrole = \"primary\"\nssl-mode = \"as-client\"\ncompression = \"as-client\"\n", w.direct().port) +
-		"[pool]\nconnection-id = \"server\"\nmultiplexing = \"off\"\nmax-connections = 1000\n[monitor]\nuser = \"root\"\ninterval = \"1h\"\n[policy]\nconsistency = \"strong\"\n"
+		servers +
+		"[pool]\nconnection-id = \"server\"\nmultiplexing = \"off\"\nmax-connections = 1000\n[monitor]\nuser = \"root\"\n" +
+		fmt.Sprintf("interval = %q\n[policy]\nconsistency = %q\nmax-lag = \"0s\"\n", w.level.interval(), string(w.level))
 }
 
 // option returns what the running server was told, or else what it has by itself.
@@ -73,7 +80,8 @@ func (w *worker) option(name, otherwise string) string {
 	return otherwise
 }
 
-// awaitReady waits for the proxy's line that it knows a primary.
+// awaitReady waits for the proxy's lines that it knows a primary, and what the
+// replica is: it may be none because of the test's options.
 func (w *worker) awaitReady(ctx context.Context) error {
 	deadline := time.Now().Add(startLimit)
 	for {
@@ -81,7 +89,7 @@ func (w *worker) awaitReady(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return err
-		case bytes.Contains(out, []byte("msg=ready")):
+		case bytes.Contains(out, []byte("msg=ready")) && bytes.Count(out, []byte("old=unproven")) >= w.level.servers():
 			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)

@@ -191,6 +191,27 @@ func TestDifferences(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
+	// Of a level's own list only that level knows.
+	list, err = readDifferences("= order\nmysql/session a\nmysql/replica d\nmariadb/session b\nmysql/global b\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.differences, r.level = list, "session"
+	r.records[0].Reads, r.records[1].Reads, r.records[4].Reads = reads{Replica: 5, Primary: 1}, reads{Replica: 1, Primary: 1}, reads{Primary: 9}
+	if got := r.unexplained(); len(got) > 0 || r.section() != "mysql session" {
+		t.Errorf("at session: unexplained %v, section %s", got, r.section())
+	}
+	if got := r.markdown(); !strings.Contains(got, "### mysql 9.7.4 at level `session`\n") || !strings.Contains(got, "Of their 8 reads that a replica may have 6 ran on it, 75.0 %.") {
+		t.Errorf("at session: got\n%s", got)
+	}
+	r.level = "global"
+	if got := r.unexplained(); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("at global: unexplained %v", got)
+	}
+	r.level = strong
+	if got := r.unexplained(); !slices.Equal(got, []string{"a", "d"}) {
+		t.Errorf("at strong: unexplained %v", got)
+	}
 	for _, bad := range []string{"mysql a\n", "= r\nmysql\n", "= r\nmysql a a\n"} {
 		if _, err := readDifferences(bad); err == nil {
 			t.Errorf("%q: got no error", bad)

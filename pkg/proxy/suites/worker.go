@@ -31,11 +31,14 @@ type worker struct {
 	dir      string
 	number   int
 	serve    *serve // nil: there is no proxy
+	level    level
 
-	server   *process
-	proxy    *process
-	started  []string // what the running server was started with
-	baseline [32]byte // what the runner's own check said of the server when it was new
+	servers   []*process // the second one is the replica
+	proxy     *process
+	counted   reads      // of the running proxy
+	started   []string   // what the running servers were started with
+	baselines [][32]byte // what the runner's own check said of each server when it was new
+	inOrder   bool       // the replica follows
 }
 
 // lock makes sure that no other run uses the worker's folder and ports. The
@@ -61,9 +64,25 @@ func (w *worker) path(name string) string { return filepath.Join(w.dir, name) }
 func (w *worker) vardir() string          { return w.path("var") }
 func (w *worker) tmp() string             { return w.path("tmp") }
 
-// data is where the runner has its first server's data: tests name files
-// relative to it.
-func (w *worker) data() string { return w.path("var/mysqld.1/data") }
+// node is one of a worker's servers: 1 is the one that tests run on, 2 its replica. Their folders and
+// files are those of the runner's servers of these numbers: tests name files relative to the data.
+type node struct {
+	number int
+	endpoint
+	data, tmp, pid, log, out string
+}
+
+func (w *worker) node(number int) node {
+	name := fmt.Sprintf("mysqld.%d", number)
+	return node{
+		number: number, endpoint: endpoint{filepath.Join(w.tmp(), name+".sock"), w.port() + number - 1},
+		data: filepath.Join(w.vardir(), name, "data"), tmp: filepath.Join(w.tmp(), name),
+		pid: filepath.Join(w.vardir(), "run", name+".pid"), log: filepath.Join(w.vardir(), "log", name+".err"),
+		out: w.path(name + ".out"),
+	}
+}
+
+func (w *worker) nodes() []node { return []node{w.node(1), w.node(2)}[:w.level.servers()] }
 
 func (w *worker) port() int {
 	if w.tree.inst.Flavor == flavor.MariaDB {
@@ -74,46 +93,66 @@ func (w *worker) port() int {
 
 // The two addresses differ in nothing that takes another place in a line.
 func (w *worker) direct() endpoint {
-	return endpoint{filepath.Join(w.tmp(), "mysqld.1.sock"), w.port()}
+	return w.node(1).endpoint
 }
 
 func (w *worker) through() endpoint {
 	return endpoint{filepath.Join(w.tmp(), "mysqlrw1.sock"), w.port() + 5}
 }
 
-// fresh starts a new server on a copy of the template, with what the test
-// wants besides, and a new proxy in front of it.
+// fresh starts new servers on copies of the template, with what the test
+// wants besides, and a new proxy in front of them.
 func (w *worker) fresh(ctx context.Context, args, env []string) error {
 	w.close()
 	w.killLeft()
 	if err := w.makeDirs(); err != nil {
 		return err
 	}
-	if err := os.CopyFS(w.data(), os.DirFS(w.template)); err != nil {
+	for _, n := range w.nodes() {
+		if err := w.startServer(n, args, env); err != nil {
+			return err
+		}
+	}
+	for i, n := range w.nodes() {
+		if err := awaitGreeting(ctx, n.socket, w.servers[i], startLimit); err != nil {
+			return fmt.Errorf("start server: %w: %s", err, n.errors())
+		}
+	}
+	w.started, w.baselines, w.inOrder = slices.Concat(args, env), nil, true
+	if err := w.replicate(ctx); err != nil {
 		return err
 	}
+	for _, n := range w.nodes() {
+		sum, err := w.check(ctx, n)
+		if err != nil {
+			return err
+		}
+		w.baselines = append(w.baselines, sum)
+	}
+	return nil
+}
+
+func (w *worker) startServer(n node, args, env []string) error {
 	// CopyFS gives what it copies the modes of the template.
-	var err error
-	argv := slices.Concat([]string{w.tree.bin("mysqld")}, w.tree.serverArgs(w), args)
-	log, err := os.Create(w.path("server.out"))
+	if err := os.CopyFS(n.data, os.DirFS(w.template)); err != nil {
+		return err
+	}
+	log, err := os.Create(n.out)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	if w.server, err = start(argv, env, w.dir, log); err != nil {
-		return err
+	argv := slices.Concat([]string{w.tree.bin("mysqld")}, w.tree.serverArgs(w, n), n.argsOf(args))
+	p, err := start(argv, env, w.dir, log)
+	if err == nil {
+		w.servers = append(w.servers, p)
 	}
-	if err := awaitGreeting(ctx, w.direct().socket, w.server, startLimit); err != nil {
-		return fmt.Errorf("start server: %w: %s", err, w.serverLog())
-	}
-	w.started = slices.Concat(args, env)
-	w.baseline, err = w.check(ctx)
 	return err
 }
 
-func (w *worker) serverLog() string {
+func (n node) errors() string {
 	var all []byte
-	for _, name := range []string{w.path("server.out"), filepath.Join(w.vardir(), "log", "mysqld.1.err")} {
+	for _, name := range []string{n.out, n.log} {
 		text, _ := os.ReadFile(name) // there may be none yet
 		for line := range strings.Lines(string(text)) {
 			if strings.Contains(line, "ERROR") {
@@ -140,7 +179,11 @@ func (w *worker) makeDirs() error {
 			}
 		}
 	}
-	for _, dir := range []string{filepath.Dir(w.data()), w.vardir() + "/log", w.vardir() + "/run", w.vardir() + "/tmp", w.tmp() + "/mysqld.1"} {
+	dirs := []string{w.vardir() + "/log", w.vardir() + "/run", w.vardir() + "/tmp"}
+	for _, n := range w.nodes() {
+		dirs = append(dirs, filepath.Dir(n.data), n.tmp)
+	}
+	for _, dir := range dirs {
 		if err := os.MkdirAll(dir, 0o777); err != nil {
 			return err
 		}
@@ -200,26 +243,33 @@ func sizeOf(path string) (size int64, isDir bool) {
 	return size, isDir
 }
 
-// clean says whether the running server is in the state of a new one that was
+// clean says whether the running servers are in the state of new ones that were
 // started with the same arguments, as the runner tells: by its procedure
 // mtr.check_testcase, which reads variables, accounts, databases and tables.
 func (w *worker) clean(ctx context.Context, args, env []string) bool {
-	if w.server == nil || w.server.ended() || !slices.Equal(w.started, slices.Concat(args, env)) {
+	if !w.inOrder || !slices.Equal(w.started, slices.Concat(args, env)) || slices.ContainsFunc(w.servers, (*process).ended) {
 		return false
 	}
-	now, err := w.check(ctx)
-	return err == nil && now == w.baseline
+	for i, n := range w.nodes() {
+		if now, err := w.check(ctx, n); err != nil || now != w.baselines[i] {
+			return false
+		}
+	}
+	return true
 }
 
-func (w *worker) check(ctx context.Context) ([32]byte, error) {
+func (w *worker) check(ctx context.Context, n node) ([32]byte, error) {
 	client := w.tree.bin("mysql")
-	argv := []string{client, "--no-defaults", "-uroot", "--socket=" + w.direct().socket, "-e", "CALL mtr.check_testcase()"}
+	argv := []string{client, "--no-defaults", "-uroot", "--socket=" + n.socket, "-e", "CALL mtr.check_testcase()"}
 	f, err := run(ctx, startLimit, argv, cleanEnv(), w.dir, nil)
 	if err != nil {
 		return [32]byte{}, err
 	}
 	if f.exit != 0 {
 		return [32]byte{}, fmt.Errorf("check the server's state: %s", f.stderr)
+	}
+	if n.number > 1 {
+		f.stdout = withoutReplication(f.stdout)
 	}
 	return sha256.Sum256(f.stdout), nil
 }
@@ -232,7 +282,7 @@ func (w *worker) tidy() error {
 		failed = append(failed, err)
 		for _, entry := range entries {
 			name := entry.Name()
-			if strings.HasPrefix(name, "mysqld.1") || strings.HasPrefix(name, "mysqlrw1") {
+			if strings.HasPrefix(name, "mysqld.") || strings.HasPrefix(name, "mysqlrw1") {
 				continue
 			}
 			failed = append(failed, os.RemoveAll(filepath.Join(dir, name)))
@@ -241,25 +291,29 @@ func (w *worker) tidy() error {
 	return errors.Join(failed...)
 }
 
-// killLeft ends a server that a run which was killed has left: one that runs
+// killLeft ends servers that a run which was killed has left: one that runs
 // as another account than it was started by outlives its parent.
 func (w *worker) killLeft() {
-	text, err := os.ReadFile(filepath.Join(w.vardir(), "run", "mysqld.1.pid"))
-	pid, convErr := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil || convErr != nil {
-		return
-	}
-	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	if err == nil && bytes.Contains(line, []byte(w.data())) {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have just ended
+	for _, n := range []node{w.node(1), w.node(2)} {
+		text, err := os.ReadFile(n.pid)
+		pid, convErr := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err != nil || convErr != nil {
+			continue
+		}
+		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if err == nil && bytes.Contains(line, []byte(n.data)) {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have just ended
+		}
 	}
 }
 
-// close ends the server and the proxy.
+// close ends the servers and the proxy.
 func (w *worker) close() {
 	w.stopProxy()
-	w.server.kill()
-	w.server = nil
+	for _, p := range w.servers {
+		p.kill()
+	}
+	w.servers, w.inOrder = nil, false
 }
 
 // makeTemplate makes the data directory that every server starts with.
