@@ -235,6 +235,9 @@ func (s *session) after(l *link, req *request, d *route.Decision, out *outcome) 
 	if req.command == wire.ComStmtExecute && req.st.Target == route.ToReplica {
 		out.stateChanged = false // servers prepare anew for themselves, and call that a change
 	}
+	if out.stateChanged && s.snap.Servers[d.Server].Role == route.Replica { // which does not pin the session
+		l.dirty = true
+	}
 	text := req.lasting(s, d)
 	s.answered = s.p.now()
 	s.route.Apply(&req.st, text, d, &s.snap, route.Outcome{

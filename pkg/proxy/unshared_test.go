@@ -5,12 +5,15 @@ import (
 	"errors"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
+	"github.com/mysqlrw/mysqlrw/pkg/proxy"
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox"
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox/sandboxtest"
+	"github.com/mysqlrw/mysqlrw/route"
 )
 
 // refusedAtLogin: what a server says to a client that logs in, or to its first statement, is what it is told.
@@ -100,5 +103,23 @@ func TestUnshared(t *testing.T) {
 		exec(t, db, "SET SESSION wait_timeout = 1")
 		await(t, "the idle connection is gone", func() bool { return there() == "0" })
 		refusedAtLogin(t, r, direct)
+	})
+}
+
+// TestViewOfAnotherSchema: MariaDB says of such a read that it changed the session. It must not be tied to the
+// replica for that, where it could write nothing and would read nothing newer.
+func TestViewOfAnotherSchema(t *testing.T) {
+	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
+		s := newSite(t, f, sandbox.Options{Replicas: 1}, func(o *proxy.Options) {
+			o.Listeners[0].Policy.Level, o.Listeners[0].Policy.GlobalTimeout = route.Global, 10*time.Second
+		}, "CREATE TABLE t (v INT)", "INSERT INTO t VALUES (1)", "CREATE VIEW w AS SELECT v FROM t WHERE 1 IN (SELECT v FROM t)", "CREATE DATABASE other")
+		c := conn(t, s.all)
+		exec(t, c, "USE other")
+		want(t, "the view", value(t, c, "SELECT v FROM f.w"), "1")
+		want(t, "the view's server", ranOn(t, c), "replica1")
+		exec(t, s.primary, "INSERT INTO f.t VALUES (2)")
+		want(t, "what another one wrote", value(t, c, "SELECT COUNT(*) FROM f.t"), "2")
+		exec(t, c, "INSERT INTO f.t VALUES (3)")
+		want(t, "what was written", value(t, c, "SELECT COUNT(*) FROM f.t"), "3")
 	})
 }
