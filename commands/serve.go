@@ -33,7 +33,7 @@ host:port or the path of a socket. Without a file the password of --user, the ac
 watches the servers, is that of MYSQLRW_MONITOR_PASSWORD or else of the usual places.
 
 One line "ready" with the addresses goes to stderr once clients are served and a primary is
-known; systemd is told too. Reads are served without a primary.
+known; systemd is told too, and its watchdog is fed. Reads are served without a primary.
 
 SIGHUP reads the file again: with an error in it everything stays as it was. SIGTERM and SIGINT
 let open transactions end, for up to drain-timeout; a second one ends at once.
@@ -141,6 +141,12 @@ const (
 func (s *serving) attend(ctx context.Context, reloads <-chan os.Signal) error {
 	tick := time.NewTicker(readyEvery)
 	defer tick.Stop()
+	var alive <-chan time.Time
+	if every := watchdogEvery(s.env.getenv, os.Getpid()); every > 0 {
+		watchdog := time.NewTicker(every)
+		defer watchdog.Stop()
+		alive = watchdog.C
+	}
 	complain := time.Now().Add(complainAfter)
 	for {
 		select {
@@ -148,6 +154,8 @@ func (s *serving) attend(ctx context.Context, reloads <-chan os.Signal) error {
 			return s.shutdown(context.Cause(ctx))
 		case <-reloads:
 			s.reload()
+		case <-alive: // here, and by no goroutine of its own: that would live on where this is stuck
+			s.tellSystemd("WATCHDOG=1")
 		case now := <-tick.C:
 			switch primary := s.primary(); {
 			case primary != "":

@@ -136,6 +136,9 @@ func again(ts *testscript.TestScript, neg bool, args []string) {
 // listen is "systemd": programs that are started from here on tell this socket what they do.
 func (c *clients) listen(ts *testscript.TestScript, _ bool, _ []string) {
 	path := ts.MkAbs("notify")
+	if c.systemd != nil {
+		_ = os.Remove(path) // of the last one
+	}
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
 	ts.Check(err)
 	ts.Defer(func() { _ = conn.Close() })

@@ -2,6 +2,8 @@ package commands
 
 import (
 	"net"
+	"strconv"
+	"time"
 )
 
 // notifier is the socket that systemd listens on, $NOTIFY_SOCKET; "" if it does not. A name that
@@ -21,3 +23,20 @@ func (n notifier) send(state string) error {
 	_, err = conn.Write([]byte(state))
 	return err
 }
+
+// watchdogEvery returns how often systemd is told that this process is alive, 0 for never: twice in
+// the time after which it is killed, as sd_watchdog_enabled(3) advises. A process that was started by
+// the one that is watched has these variables too.
+func watchdogEvery(getenv func(string) string, pid int) time.Duration {
+	usec, err := strconv.ParseInt(getenv("WATCHDOG_USEC"), 10, 64)
+	if err != nil || usec <= 0 || usec > int64(maxWatchdog/time.Microsecond) {
+		return 0
+	}
+	if of := getenv("WATCHDOG_PID"); of != "" && of != strconv.Itoa(pid) {
+		return 0
+	}
+	return time.Duration(usec) * time.Microsecond / 2
+}
+
+// maxWatchdog is more than anybody waits; what is longer says that there is none.
+const maxWatchdog = 365 * 24 * time.Hour
