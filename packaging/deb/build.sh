@@ -77,30 +77,7 @@ grep -qx 'password-file = "/run/credentials/mysqlrw.service/monitor"' "$conf" &&
 	echo " -- $maintainer  $(date -R -d "@$SOURCE_DATE_EPOCH")"
 } | gzip -9n >"$doc/changelog.gz"
 
-# What is linked in has licences that want to be passed on with it.
-module() { # NAME FOLDER
-	local file
-	for file in "$2"/LICEN* "$2"/COPYING*; do
-		[ -f "$file" ] || continue
-		printf '\n\n%s\n\n' "$1:"
-		if grep -q 'Apache License' "$file" && grep -q 'END OF TERMS AND CONDITIONS' "$file"; then
-			echo "Apache License, Version 2.0: /usr/share/common-licenses/Apache-2.0"
-		else
-			cat "$file"
-		fi
-	done
-}
-{
-	echo "mysqlrw is distributed under the Apache License, Version 2.0, which is in"
-	echo "/usr/share/common-licenses/Apache-2.0. Copyright: the authors of mysqlrw,"
-	echo "https://github.com/mysqlrw/mysqlrw"
-	echo
-	echo "The program contains the Go runtime and library and these modules:"
-	module "Go, https://go.dev" "$(go env GOROOT)"
-	GOOS=linux GOARCH=$goarch go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/mysqlrw |
-		sort -u | while read -r path release dir; do module "$path $release" "$dir"; done
-} >"$doc/copyright"
-grep -q '^github.com/go-sql-driver/mysql ' "$doc/copyright" || die "the licences of the modules were not found"
+GOOS=linux GOARCH=$goarch packaging/licences.sh >"$doc/copyright"
 
 mkdir "$root/DEBIAN"
 for script in postinst prerm postrm; do
