@@ -41,16 +41,17 @@ unit() { # the program
 }
 
 build() {
-	local first second
-	first=$(packaging/deb/build.sh "$work/first" 2>/dev/null)
-	second=$(packaging/deb/build.sh "$work/second" 2>/dev/null)
-	cmp "$first" "$second" || die "built twice, the package is not the same"
-	deb=$first
+	local folder
+	for folder in first second; do
+		packaging/deb/build.sh "$work/$folder" >"$work/path" 2>"$work/log" || die "build.sh fails:" "$(cat "$work/log")"
+		deb=$(cat "$work/path")
+	done
+	cmp "$work/first/${deb##*/}" "$deb" || die "built twice, the package is not the same"
 	sha256sum "$deb" | sed "s|  .*/|  |"
 }
 
 # in_root is dpkg with a root that has nothing in it: the scripts run outside, and find it in DPKG_ROOT.
-in_root() { dpkg --root="$root" --force-script-chrootless --force-depends "$@"; }
+in_root() { dpkg --root="$root" --log="$work/dpkg.log" --force-script-chrootless --force-depends "$@"; }
 
 installed() {
 	[ "$(id -u)" -eq 0 ] || { echo "only root can install: the package is not installed"; return 0; }
