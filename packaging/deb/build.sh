@@ -63,10 +63,12 @@ sed -e '1i\
 # the account of [monitor] in the file /etc/credstore/mysqlrw.monitor.\
 #' \
 	-e 's|^#password-file = "/run/secrets/mysqlrw"$|password-file = "/run/credentials/mysqlrw.service/monitor"|' \
+	-e 's|^#token-file = "/run/secrets/mysqlrw-admin"$|#token-file = "/run/credentials/mysqlrw.service/admin"|' \
 	-e 's|^password-env = "MYSQLRW_MONITOR_PASSWORD"$|#&|' \
 	-e '/^\[\[user\]\]$/,$ s|^[^#]|#&|' pkg/config/sample.toml >"$conf"
 chmod 640 "$conf"
 grep -qx 'password-file = "/run/credentials/mysqlrw.service/monitor"' "$conf" &&
+	grep -qx '#token-file = "/run/credentials/mysqlrw.service/admin"' "$conf" &&
 	! grep -Eqx '(password-env = .*|\[\[user\]\])' "$conf" || die "the sample is not what it was: see the lines above this one"
 
 {
