@@ -36,11 +36,11 @@ func (p *Proxy) Reload(o Options) error {
 	p.conf.Store(&o)
 	p.accounts.setGiven(o.Accounts)
 	next.run(p.ctx)
-	// Sessions go on with what the old monitor knows until the new one knows a primary, or a check has
-	// shown that there is none.
+	// Sessions go on with what the old monitor knows until the new one knows as much.
 	ctx, cancel := context.WithTimeout(p.ctx, reloadWait)
 	defer cancel()
-	_ = next.monitor.Wait(ctx, func(s *route.Snapshot) bool { return s.Primary() >= 0 })
+	was := old.monitor.Snapshot()
+	_ = next.monitor.Wait(ctx, func(s *route.Snapshot) bool { return knowsAsMuch(s, was) })
 	p.cluster.Store(next)
 	for _, s := range next.servers {
 		s.dialing.pool.SetLimits(o.Pool)
@@ -50,7 +50,23 @@ func (p *Proxy) Reload(o Options) error {
 	return nil
 }
 
-// reloadWait bounds how long a reload waits for the new list's primary.
+// knowsAsMuch tells whether a list has a primary if there was one, and has asked every server that was online.
+func knowsAsMuch(is, was *route.Snapshot) bool {
+	if was.Primary() >= 0 && is.Primary() < 0 {
+		return false
+	}
+	for i := range was.Servers {
+		if was.Servers[i].State != route.Online {
+			continue
+		}
+		if now := is.Find(was.Servers[i].Name); now >= 0 && is.Servers[now].State == route.Unproven {
+			return false
+		}
+	}
+	return true
+}
+
+// reloadWait bounds how long a reload waits for the new list's servers.
 const reloadWait = 5 * time.Second
 
 // newCluster makes a cluster, with the connections of old that stay the same. It asks nobody yet.

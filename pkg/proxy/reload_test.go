@@ -160,17 +160,24 @@ func (re *reloading) weights(t *testing.T) {
 	}
 }
 
-// policy: at level strong nothing is read from a replica.
+// policy: another level is that of sessions which begin after it, unless an operator says that it is everybody's.
 func (re *reloading) policy(t *testing.T) {
 	old := re.r.as(t).session()
 	value(t, old, "SELECT 1")
 	o := re.copied()
 	o.Listeners[0].Policy.Level = route.Strong
 	re.reload(t, o)
-	for name, conn := range map[string]*sql.Conn{"old": old, "new": re.r.as(t).session()} {
-		if on := re.reads(t, conn, 10); on["primary"] != 10 {
-			t.Errorf("reads of the %s session at level strong ran on %v", name, on)
-		}
+	if on := re.reads(t, old, 10); on["primary"] == 10 {
+		t.Errorf("reads of a session that began at level eventual ran on %v", on)
+	}
+	fresh := re.r.as(t).session()
+	if on := re.reads(t, fresh, 10); on["primary"] != 10 {
+		t.Errorf("reads of a new session at level strong ran on %v", on)
+	}
+	o.Applied++
+	re.reload(t, o)
+	if on := re.reads(t, old, 10); on["primary"] != 10 {
+		t.Errorf("reads of the old session ran on %v, though strong is everybody's level now", on)
 	}
 	re.reload(t, re.o)
 	if on := re.reads(t, old, 10); on["primary"] == 10 {
