@@ -180,6 +180,9 @@ func (d *demo) sql(s *sandbox.Server, statements ...string) error {
 func (d *demo) stay() {
 	fmt.Fprintf(d.env.stdout, "\n# Cluster and proxy stay until Ctrl-C. Try:\n")
 	fmt.Fprintf(d.env.stdout, "mysql --defaults-file=%s   # the proxy; in it: SHOW MYSQLRW SERVERS; SHOW MYSQLRW ROUTE;\n", d.proxy.cnf)
+	admin := d.proxy.serving.admin.Load().Address()
+	fmt.Fprintf(d.env.stdout, "http://%s   # its dashboard\n", admin)
+	fmt.Fprintf(d.env.stdout, "mysqlrw ctl servers --admin %s   # and sessions, route, config, drain, ...\n", admin)
 	for _, s := range d.cluster.Servers {
 		fmt.Fprintf(d.env.stdout, "mysql --defaults-file=%s   # %s\n", filepath.Join(d.cluster.Dir, s.Name+".cnf"), s.Name)
 	}

@@ -3,6 +3,7 @@ package commands
 import (
 	"database/sql"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -11,8 +12,8 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/mysqlrw/mysqlrw/pkg/config"
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
-	"github.com/mysqlrw/mysqlrw/pkg/pool"
 	"github.com/mysqlrw/mysqlrw/pkg/proxy"
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox"
 	"github.com/mysqlrw/mysqlrw/pkg/verify"
@@ -22,6 +23,7 @@ import (
 // demoProxy is the proxy of the showing. A nil one is none.
 type demoProxy struct {
 	proxy   *proxy.Proxy
+	serving *serving
 	address string
 	cnf     string // for the mysql client
 	ended   chan struct{}
@@ -31,7 +33,6 @@ const (
 	demoDelay   = time.Second // of replica2
 	demoLasts   = 3 * time.Second
 	demoClients = 16
-	demoTakes   = 5 * time.Second // at most, for the proxy to know its servers
 )
 
 // levels shows what each level gives with one replica that is late.
@@ -46,7 +47,7 @@ func (d *demo) levels() error {
 		func() error { return replica2.StopApplier(d.ctx, f, "") },
 		func() error { return d.sql(replica2, delay) },
 		func() error { return replica2.StartApplier(d.ctx, f, "") },
-		func() (err error) { d.proxy, err = startDemoProxy(d.cluster); return err },
+		func() (err error) { d.proxy, err = startDemoProxy(d.env, d.cluster); return err },
 		func() error { return d.proxy.ready(d) },
 	} {
 		if err := step(); err != nil {
@@ -100,30 +101,36 @@ func (d *demo) level(level route.Level) ([]string, error) {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// startDemoProxy starts a proxy on a free port, and writes an option file for it beside those of the
+// startDemoProxy starts a proxy on free ports, as serve does, and writes an option file for it beside those of the
 // servers.
-func startDemoProxy(c *sandbox.Cluster) (*demoProxy, error) {
+func startDemoProxy(env *environment, c *sandbox.Cluster) (*demoProxy, error) {
 	primary := c.Primary()
-	o := proxy.Options{
-		Listeners:      []proxy.Listener{{Network: "tcp", Address: "127.0.0.1:0", Policy: route.DefaultPolicy()}},
-		Accounts:       []proxy.Account{{Name: primary.User, Password: primary.Password}},
-		Pool:           pool.Limits{Max: 100, MaxIdle: 100, Idle: time.Minute},
-		ConnectTimeout: demoTakes, LoginTimeout: demoTakes, PrimaryWait: demoTakes,
+	flags := config.Flags{
+		Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", AdminToken: config.NewSecret(env.getenv(adminToken)), Primary: primary.Address(),
+		User: primary.User, Password: config.NewSecret(primary.Password), SSLMode: config.Disabled, Policy: route.DefaultPolicy(),
 	}
-	for _, s := range c.Servers {
-		o.Servers = append(o.Servers, proxy.Server{Name: s.Name, Network: "tcp", Address: s.Address(), Weight: defaultWeight, Monitor: s.Open})
+	for _, r := range c.Replicas() {
+		flags.Replicas = append(flags.Replicas, r.Address())
 	}
-	p, err := proxy.New(o)
+	named := func(conf *config.Config) {
+		for i := range conf.Servers {
+			conf.Servers[i].Name = c.Servers[i].Name
+		}
+	}
+	s := &serving{env: env, source: &serveSource{flags: flags, more: named}, log: slog.New(slog.DiscardHandler)}
+	conf, _, err := s.source.load(nil)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Listen(); err != nil {
+	if err := s.open(conf); err != nil {
 		return nil, err
 	}
-	d := &demoProxy{proxy: p, address: p.Addresses()[0].String(), cnf: filepath.Join(c.Dir, "proxy.cnf"), ended: make(chan struct{})}
+	d := &demoProxy{proxy: s.proxy, serving: s, address: s.proxy.Addresses()[0].String(), cnf: filepath.Join(c.Dir, "proxy.cnf"), ended: make(chan struct{})}
 	go func() {
 		defer close(d.ended)
-		p.Run()
+		end := s.serveAdmin()
+		s.proxy.Run()
+		end()
 	}()
 	host, port, err := net.SplitHostPort(d.address)
 	if err == nil {
@@ -142,6 +149,7 @@ func (p *demoProxy) ready(d *demo) error {
 	if err := p.proxy.Ready(d.ctx); err != nil {
 		return err
 	}
+	p.serving.isReady.Store(true)
 	return p.proxy.Wait(d.ctx, func(s *route.Snapshot) bool {
 		for i := range s.Servers {
 			if s.Servers[i].State != route.Online {

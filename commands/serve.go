@@ -100,27 +100,32 @@ func (s *serving) start(c *cli.Context) (err error) {
 	s.log = newServeLog(s.env.stderr, conf.Log.Format, &s.level)
 	s.level.Set(logLevel(conf.Log.Level))
 	s.warn(warnings)
+	if err := s.open(conf); err != nil {
+		return usagef("%w", err)
+	}
+	s.checkFiles()
+	return nil
+}
+
+// open makes the proxy of a configuration, and opens its addresses.
+func (s *serving) open(conf *config.Config) error {
 	made, err := frontend.SelfSigned()
 	if err != nil {
 		return err
 	}
 	s.made = &made
 	if s.options, err = s.optionsFor(conf); err != nil {
-		return usagef("%w", err)
+		return err
 	}
 	s.options.Events = s.happened
 	s.config.Store(conf)
 	if s.proxy, err = proxy.New(s.options); err != nil {
-		return usagef("%w", err)
+		return err
 	}
 	if err := s.proxy.Listen(); err != nil {
-		return usagef("%w", err)
+		return err
 	}
-	if err := s.openAdmin(); err != nil {
-		return usagef("%w", err)
-	}
-	s.checkFiles()
-	return nil
+	return s.openAdmin()
 }
 
 func (s *serving) warn(warnings config.Errors) {
