@@ -133,7 +133,9 @@ func (c call) to(t *testing.T, s *Server) (code int, text string) {
 	return answer.StatusCode, string(all)
 }
 
-func bearer(text string) map[string]string { return map[string]string{"Authorization": "Bearer " + text} }
+func bearer(text string) map[string]string {
+	return map[string]string{"Authorization": "Bearer " + text}
+}
 
 // paths makes a path of one with places in it.
 var paths = strings.NewReplacer("{name}", "db2", "{id}", "7")

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -42,6 +43,7 @@ type hub struct {
 	viewers map[chan struct{}]int // how many of the events it has seen
 	last    []Happened
 	total   int // events that there ever were
+	kinds   map[string]int
 }
 
 // poke tells all pages to look.
@@ -60,12 +62,23 @@ func (h *hub) poke() {
 func (h *hub) happened(e topology.Event) {
 	one := Happened{Time: e.At, Kind: e.Kind.String(), Server: e.Server, Old: e.Old, New: e.New, Detail: e.Detail}
 	h.mu.Lock()
+	if h.kinds == nil {
+		h.kinds = map[string]int{}
+	}
+	h.kinds[one.Kind]++
 	h.total++
 	if h.last = append(h.last, one); len(h.last) > keptEvents {
 		h.last = h.last[1:]
 	}
 	h.mu.Unlock()
 	h.poke()
+}
+
+// counts returns how many events of each kind there were.
+func (h *hub) counts() map[string]int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return maps.Clone(h.kinds)
 }
 
 // join makes a page one that is told. It is nil if there are too many.

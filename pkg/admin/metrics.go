@@ -35,6 +35,7 @@ func Metrics() []Metric {
 		{"mysqlrw_server_queued_statements", "gauge", []string{"server"}, "Statements that wait for it because of max-concurrent-queries."},
 		{"mysqlrw_server_connections", "gauge", []string{"server", "state"}, "Connections to it: used or idle."},
 		{"mysqlrw_server_connections_max", "gauge", []string{"server"}, "How many there may be."},
+		{"mysqlrw_events_total", "counter", []string{"kind"}, "What happened to the servers, as the log has it: state-changed, primary-lost, two-primaries, lost-writes and others."},
 		{"mysqlrw_clients", "gauge", []string{"endpoint"}, "Clients that are there."},
 		{"mysqlrw_clients_accepted_total", "counter", []string{"endpoint"}, "Clients that came."},
 		{"mysqlrw_clients_refused_total", "counter", []string{"endpoint"}, "Of these, those that could not log in or were one too many."},
@@ -96,6 +97,9 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	put("mysqlrw_ready", one(c.s.o.Control.Ready() == ""))
 	c.servers(put)
 	c.sessions(put)
+	for kind, n := range c.s.events.counts() {
+		put("mysqlrw_events_total", float64(n), kind)
+	}
 	for _, e := range stats.Endpoints {
 		put("mysqlrw_clients", float64(e.Clients), e.Endpoint)
 		put("mysqlrw_clients_accepted_total", float64(e.Accepted), e.Endpoint)

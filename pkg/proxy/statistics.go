@@ -43,8 +43,8 @@ type StatementCount struct {
 
 // ServerCount is what one server did.
 type ServerCount struct {
-	Server   string
-	Failed   uint64 // statements that ended with an error of the server
+	Server string
+	Failed uint64 // statements that ended with an error of the server
 	// Repeated are statements whose answer no client got: the read was in front of its position, or another server
 	// had to run it. They are in no other count.
 	Repeated uint64

@@ -13,7 +13,7 @@ type tally struct {
 	ran      []atomic.Uint64 // statements; see place
 	failed   atomic.Uint64   // those that ended with an error of the server
 	prepared atomic.Uint64   // preparations, those that the proxy repeats on another connection included
-	repeated atomic.Uint64 // statements whose answer no client got
+	repeated atomic.Uint64   // statements whose answer no client got
 	own      [stepKinds]atomic.Uint64
 	took     [2]durations // statements that may go to a replica, and the others
 }
