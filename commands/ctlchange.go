@@ -65,6 +65,7 @@ func ctlDrain(ctx context.Context, k *ctl) error {
 		select {
 		case <-ctx.Done():
 			line.clear()
+			fmt.Fprintf(k.env.stderr, "%s stays out of reads: ctl resume %s brings it back\n", s.Name, s.Name)
 			return context.Cause(ctx)
 		case <-tick.C:
 		}
