@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -109,26 +110,23 @@ func ctlServers(ctx context.Context, k *ctl) error {
 		return err
 	}
 	d := document{
-		header: []string{"SERVER", "ROLE", "STATE", "LAG", "MISSING", "WEIGHT", "ACTIVE", "QUEUED", "CONNECTIONS", "READS/S", "OTHERS/S", "P50", "P99", "WHY"},
+		header: []string{"SERVER", "ROLE", "STATE", "LAG", "MISSING", "WEIGHT", "ACTIVE", "CONNS", "READS/S", "OTHER/S", "P99", "WHY"},
 		json:   all,
 	}
 	for i := range all {
 		s := &all[i]
+		active := strconv.Itoa(s.Active)
+		if s.MaxConcurrent > 0 {
+			active += fmt.Sprintf(" of %d, %d wait", s.MaxConcurrent, s.Queued)
+		}
+		p99 := s.ReadMilliseconds.P99
+		if p99 == nil {
+			p99 = s.OtherMilliseconds.P99
+		}
 		d.rows = append(d.rows, []cell{
-			{text: s.Name},
-			{text: s.Role},
-			{s.State, stateTone(s.State)},
-			{text: secondsText(s.LagSeconds, nil)},
-			{text: countText(s.Missing)},
-			weightCell(s),
-			{text: strconv.Itoa(s.Active)},
-			{text: strconv.Itoa(s.Queued)},
-			{text: strconv.Itoa(s.Connections) + "/" + strconv.Itoa(s.MaxConnections)},
-			{text: rateText(s.ReadsPerSecond)},
-			{text: rateText(s.OthersPerSecond)},
-			{text: millisText(s.ReadMilliseconds.P50)},
-			{text: millisText(s.ReadMilliseconds.P99)},
-			{s.Why, faintTone},
+			{text: s.Name}, {text: s.Role}, {s.State, stateTone(s.State)}, {text: secondsText(s.LagSeconds, nil)}, {text: countText(s.Missing)},
+			weightCell(s), {text: active}, {text: strconv.Itoa(s.Connections) + "/" + strconv.Itoa(s.MaxConnections)},
+			{text: rateText(s.ReadsPerSecond)}, {text: rateText(s.OthersPerSecond)}, {text: millisText(p99)}, {s.Why, faintTone},
 		})
 	}
 	return newPrinter(k.env, k.c).print(d)

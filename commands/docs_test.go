@@ -298,7 +298,7 @@ var varying = []struct {
 	instead string
 }{
 	{regexp.MustCompile(`\btime=[0-9T:.-]+Z`), "time=TIME"},
-	{regexp.MustCompile(`(\s+(-|[0-9.]+ms)){2}$`), " P50 P99"}, // of seconds in which nothing ran there are none
+	{regexp.MustCompile(`(\s+[0-9]+){2}\s+(-|[0-9.]+ms)$`), " RATES P99"}, // of seconds in which nothing ran there is none
 	{regexp.MustCompile(`(c80aa9429562):[0-9]+(-[0-9]+)?`), "$1:N"},
 	{regexp.MustCompile(`\b[0-9]+\.([0-9]{3}){1,2}s`), "Ns"},
 	{regexp.MustCompile(`127\.0\.0\.1:[0-9]+`), "ADDRESS"},
