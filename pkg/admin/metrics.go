@@ -47,7 +47,7 @@ func Metrics() []Metric {
 		{"mysqlrw_own_statements_total", "counter", []string{"server", "kind"}, "Statements of the proxy in front of those of clients: state, schema, insert-id, wait or begin."},
 		{"mysqlrw_statement_seconds", "histogram", []string{"server", "kind"}, "How long clients waited: read is what a replica may run, other the rest."},
 		{"mysqlrw_fall_backs_total", "counter", []string{"reason"}, "Reads that ran on the primary because no replica could have them."},
-		{"mysqlrw_waits_total", "counter", []string{"result"}, "Waits for a position on a replica: reached, late, or joined to the wait of another session."},
+		{"mysqlrw_waits_total", "counter", []string{"result"}, "Waits for a position on a replica: reached, late, joined to the wait of another session, or skipped because the one before was late."},
 		{"mysqlrw_timeouts_total", "counter", nil, "Reads that got error 1205 because no server had the position in time."},
 		{"mysqlrw_primary_read_limited_total", "counter", nil, "Reads that got an error because of primary-read-limit."},
 		{"mysqlrw_position_wanted_total", "counter", nil, "Reads that needed to know where the primary stands."},
@@ -128,6 +128,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	put("mysqlrw_waits_total", float64(stats.Waits-min(stats.WaitsLate, stats.Waits)), "reached")
 	put("mysqlrw_waits_total", float64(stats.WaitsLate), "late")
 	put("mysqlrw_waits_total", float64(stats.WaitsJoined), "joined")
+	put("mysqlrw_waits_total", float64(stats.WaitsSkipped), "skipped")
 	put("mysqlrw_timeouts_total", float64(stats.Timeouts))
 	put("mysqlrw_primary_read_limited_total", float64(stats.Limited))
 	put("mysqlrw_position_wanted_total", float64(stats.PositionWanted))

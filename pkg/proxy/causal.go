@@ -157,6 +157,7 @@ func (s *session) waited(l *link, req *request, d *route.Decision, epoch topolog
 		return err
 	case err != nil || null || string(value) != "0":
 		s.p.counts.late.Add(1)
+		s.cluster.servers[d.Server].company.miss(s.guiding)
 		out.late = true
 		return nil
 	}

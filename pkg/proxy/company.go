@@ -11,9 +11,14 @@ import (
 // company is those who wait on one server for a position. A server wakes all that wait there at every
 // transaction that it applies, so what costs it is their number: only one of those who need the same
 // asks it, in front of its own read. The others wait here, and read when that one knows.
+//
+// A wait in vain is a sign that the next ones will be. As long as the server is not known to have what was waited
+// for, only one read at a time tries again, and those that may run on the primary do so at once.
 type company struct {
 	mu     sync.Mutex
 	guides []*guide
+	missed gtid.Value // what was waited for in vain; empty if that is history
+	trying *guide     // the one that tries again
 }
 
 // guide is a wait that a server was, or is about to be, asked for.
@@ -34,13 +39,43 @@ func (c *company) join(require gtid.Value, alone bool) (one *guide, mine bool) {
 	}
 	one = &guide{require: require, done: make(chan struct{})}
 	c.guides = append(c.guides, one)
+	if !c.missed.IsEmpty() && c.trying == nil {
+		c.trying = one
+	}
 	return one, true
+}
+
+// inVain tells whether a wait for all of a position is not worth its time, the server being known to have another one.
+func (c *company) inVain(require, known gtid.Value) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.missed.IsEmpty() {
+		return false
+	}
+	if has, err := known.Contains(c.missed); has || err != nil {
+		c.missed = gtid.Value{}
+		return false
+	}
+	more, err := require.Contains(c.missed)
+	return more && err == nil && c.trying != nil
+}
+
+// miss notes a wait in vain. The least that was missed is kept.
+func (c *company) miss(one *guide) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if less, err := c.missed.Contains(one.require); c.missed.IsEmpty() || less && err == nil {
+		c.missed = one.require
+	}
 }
 
 // leave ends a wait that join began, whatever came of it.
 func (c *company) leave(one *guide) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.trying == one {
+		c.trying = nil
+	}
 	for i, g := range c.guides {
 		if g == one {
 			c.guides[i] = c.guides[len(c.guides)-1]
@@ -63,6 +98,10 @@ func (s *session) accompanied(req *request, d *route.Decision) (again bool, err 
 		return s.afterWait(req, d)
 	}
 	c := &s.cluster.servers[d.Server].company
+	if d.Fallback == route.ToPrimary && c.inVain(d.Require, s.snap.Servers[d.Server].Position) {
+		s.p.counts.skipped.Add(1)
+		return s.afterWait(req, d)
+	}
 	one, mine := c.join(d.Require, req.joined)
 	if mine {
 		d.Wait, s.guiding = left, one

@@ -50,3 +50,36 @@ func TestCompany_join(t *testing.T) {
 		t.Error("a wait was joined that has ended")
 	}
 }
+
+// TestCompany_inVain: after a wait in vain one read at a time tries again, until the server is known to have what was
+// missed.
+func TestCompany_inVain(t *testing.T) {
+	t.Parallel()
+	var c company
+	is := func(what string, require, known gtid.Value, want bool) {
+		t.Helper()
+		if got := c.inVain(require, known); got != want {
+			t.Errorf("%s: in vain is %v", what, got)
+		}
+	}
+	is("at first", upTo(5), upTo(3), false)
+	first, _ := c.join(upTo(5), false)
+	is("while one waits", upTo(5), upTo(3), false)
+	c.miss(first)
+	c.leave(first)
+	is("the one that tries again", upTo(6), upTo(3), false)
+	again, mine := c.join(upTo(6), false)
+	if !mine {
+		t.Fatal("a wait that has ended was joined")
+	}
+	is("while that one tries", upTo(7), upTo(3), true)
+	is("for less", upTo(4), upTo(3), false)
+	c.miss(again)
+	c.leave(again)
+	is("the next one that tries", upTo(7), upTo(3), false)
+	next, _ := c.join(upTo(7), false)
+	is("while that one tries", upTo(8), upTo(4), true)
+	is("with what was missed first there", upTo(8), upTo(5), false)
+	is("after that", upTo(8), upTo(5), false)
+	c.leave(next)
+}

@@ -16,6 +16,7 @@ type counts struct {
 	waits     atomic.Uint64 // pipelined with their read
 	late      atomic.Uint64 // of these, those in which the position was not reached
 	joined    atomic.Uint64 // reads that waited with the wait of another one
+	skipped   atomic.Uint64 // reads that did not wait, since the one before had waited in vain
 	timeouts  atomic.Uint64 // reads that got the error for that
 	limited   atomic.Uint64 // reads that got it because too many ran on the primary
 	// fetchWanted are the reads that needed the primary's position, fetched the queries for it.
@@ -62,6 +63,7 @@ func (c *counts) list() []Counter {
 	add("waits", c.waits.Load())
 	add("waits-late", c.late.Load())
 	add("waits-joined", c.joined.Load())
+	add("waits-skipped", c.skipped.Load())
 	add("timeouts", c.timeouts.Load())
 	add("primary-read-limit", c.limited.Load())
 	add("position-wanted", c.fetchWanted.Load())

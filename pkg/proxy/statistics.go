@@ -14,8 +14,9 @@ type Statistics struct {
 	FallBacks []ReasonCount
 	Endpoints []EndpointCount
 	// Waits are the waits for a position that were sent to a replica, WaitsLate those that were in vain, and
-	// WaitsJoined the reads that waited with another one's.
-	Waits, WaitsLate, WaitsJoined uint64
+	// WaitsJoined the reads that waited with another one's, WaitsSkipped those that did not wait because the one
+	// before had waited in vain.
+	Waits, WaitsLate, WaitsJoined, WaitsSkipped uint64
 	// Timeouts are reads that got an error because no server had the position in time, and Limited those that
 	// got one because too many ran on the primary.
 	Timeouts, Limited uint64
@@ -81,7 +82,7 @@ var stepNames = [stepKinds]string{"state", "schema", "insert-id", "wait", "begin
 func (p *Proxy) Statistics() Statistics {
 	c := &p.counts
 	all := Statistics{
-		Waits: c.waits.Load(), WaitsLate: c.late.Load(), WaitsJoined: c.joined.Load(), Timeouts: c.timeouts.Load(),
+		Waits: c.waits.Load(), WaitsLate: c.late.Load(), WaitsJoined: c.joined.Load(), WaitsSkipped: c.skipped.Load(), Timeouts: c.timeouts.Load(),
 		Limited: c.limited.Load(), PositionWanted: c.fetchWanted.Load(), PositionQueries: c.fetched.Load(),
 		SessionsMoved: c.moved.Load(), LostWrites: c.lostWrites.Load(),
 	}
