@@ -97,6 +97,13 @@ func (h *hub) join() chan struct{} {
 	return v
 }
 
+// watched tells whether there is a page.
+func (h *hub) watched() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.viewers) > 0
+}
+
 func (h *hub) leave(v chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -11,6 +12,9 @@ import (
 const (
 	// sampleEvery is how often a sample is taken, and the page told how things are.
 	sampleEvery = time.Second
+	// lookEvery is how often a page is told at once if the state of a server is another one: that a replica lags is
+	// no event of the topology.
+	lookEvery = sampleEvery / 5
 	// kept is how many samples there are.
 	kept = 300
 	// window is over how many of them rates and percentiles go.
@@ -54,16 +58,31 @@ type rate struct {
 
 // sample takes samples until the server is closed.
 func (s *Server) sample() {
-	tick := time.NewTicker(sampleEvery)
+	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	for {
+	var before []string
+	for n := 1; ; n++ {
 		select {
 		case <-s.ctx.Done():
 			return
 		case <-tick.C:
 		}
-		s.past.add(s.o.Now(), s.o.Proxy, s.o.Control.Config().Policy.MaxLag)
-		s.events.poke()
+		maxLag := s.o.Control.Config().Policy.MaxLag
+		due := n%int(sampleEvery/lookEvery) == 0
+		if due {
+			s.past.add(s.o.Now(), s.o.Proxy, maxLag)
+		}
+		if !s.events.watched() {
+			continue
+		}
+		var states []string
+		for _, sv := range s.o.Proxy.Servers() {
+			states = append(states, stateOf(&sv, maxLag))
+		}
+		if due || !slices.Equal(states, before) {
+			s.events.poke()
+		}
+		before = states
 	}
 }
 
