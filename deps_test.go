@@ -32,7 +32,7 @@ var rows = [][]string{
 	{"pkg/admin"},
 	{"pkg/sandbox"},
 	{"pkg/sandbox/sandboxtest"},
-	{"pkg/proxy/clients"},
+	{"pkg/admin/pagetest", "pkg/proxy/clients"},
 	{"commands"},
 	{"cmd/mysqlrw"},
 }
