@@ -42,18 +42,7 @@ func TestPage(t *testing.T) {
 	}
 	end := s.load()
 	defer end()
-	conn, err := s.open(userName, "a-password", schemaName).Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	for _, q := range []string{
-		"CREATE TEMPORARY TABLE basket (n INT)", "SET @n = FOUND_ROWS()", "SELECT GET_LOCK('till', 1)", "BEGIN", "UPDATE shop.item SET price = 5 WHERE id = 3",
-	} {
-		if _, err := conn.ExecContext(t.Context(), q); err != nil {
-			t.Fatalf("%s: %v", q, err)
-		}
-	}
+	leave := s.tie(userName, "a-password", schemaName)
 	p := b.openTab(t, s.url(), desk)
 	p.loaded(3)
 	p.await("reads are shown", `document.querySelectorAll("#reads tbody tr").length > 0`)
@@ -74,6 +63,7 @@ func TestPage(t *testing.T) {
 	p.show(desk)
 	t.Run("secrets", func(t *testing.T) { s.secrets(t, p.under(t)) })
 	t.Run("memory", func(t *testing.T) { p.under(t).bounded(s) })
+	leave()
 	if *pictures > 0 {
 		t.Run("pictures", func(t *testing.T) { s.pictures(t, b) })
 	}
@@ -271,6 +261,8 @@ func (p *tab) restart(s *site) {
 
 // pictures writes those of the documentation, with a replica that lags, one that is drained, and reads that fall back.
 func (s *site) pictures(t *testing.T, b *browser) {
+	primary := s.cluster.Primary()
+	defer s.tie(primary.User, primary.Password, "shop")()
 	ctx, cancel := context.WithTimeout(t.Context(), *pictures)
 	defer cancel()
 	release := s.hold("replica1")

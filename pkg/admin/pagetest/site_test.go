@@ -189,6 +189,26 @@ func (s *site) load() (end func()) {
 	}
 }
 
+// tie has a client hold what ties it to the primary, until leave is called or the test ends.
+func (s *site) tie(user, password, schema string) (leave func()) {
+	s.t.Helper()
+	db := s.open(user, password, schema)
+	conn, err := db.Conn(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	leave = func() { _, _ = conn.Close(), db.Close() }
+	s.t.Cleanup(leave)
+	for _, q := range []string{
+		"CREATE TEMPORARY TABLE basket (n INT)", "SET @n = FOUND_ROWS()", "SELECT GET_LOCK('till', 1)", "BEGIN", "UPDATE shop.item SET price = 5 WHERE id = 3",
+	} {
+		if _, err := conn.ExecContext(s.t.Context(), q); err != nil {
+			s.t.Fatalf("%s: %v", q, err)
+		}
+	}
+	return leave
+}
+
 // hold keeps a replica from applying; release must be called before anything stops its applier.
 func (s *site) hold(name string) (release func()) {
 	s.t.Helper()
