@@ -216,7 +216,7 @@ func TestQueue(t *testing.T) {
 	})
 }
 
-var reloads = flag.Int("operate.reloads", 18, "how often TestReloads reads the file again")
+var reloads = flag.Int("operate.reloads", 9, "how often TestReloads reads the file again")
 
 // TestReloads: under load the file is changed again and again, and is wrong every third time.
 func TestReloads(t *testing.T) {
