@@ -63,6 +63,9 @@ func findChromium(t testing.TB) string {
 // startBrowser runs Chromium until the test ends.
 func startBrowser(t testing.TB) *browser {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("no browser is started under -short")
+	}
 	dir := t.TempDir()
 	commands, toBrowser, err := os.Pipe()
 	if err != nil {
