@@ -82,9 +82,10 @@ func (s *Session) holdsAfter(ran *applied, text string) {
 // unexplained pins the session if the server says that the statement changed
 // state, and nothing in the text says which. To a replica a read does not: the
 // session could not write any more, and would read nothing newer. MariaDB says
-// so of every view of another schema, since it goes there and back.
+// so of every view of another schema, since it goes there and back, of SHOW
+// CREATE of what is in one, and of SET STATEMENT.
 func (s *Session) unexplained(ran *applied) {
-	if ran.role == Replica && ran.st.Class == Read && ran.st.Target == ToReplica {
+	if ran.role == Replica && ran.st.Target == ToReplica {
 		return
 	}
 	const explained = FactSession | FactSetsVariable | FactUnprepares | FactDropsTable | FactOpens | FactConnection

@@ -106,20 +106,27 @@ func TestUnshared(t *testing.T) {
 	})
 }
 
-// TestViewOfAnotherSchema: MariaDB says of such a read that it changed the session. It must not be tied to the
-// replica for that, where it could write nothing and would read nothing newer.
+// TestViewOfAnotherSchema: MariaDB says of reads like these that they changed the session. It must not be tied to
+// the replica for that, where it could write nothing and would read nothing newer.
 func TestViewOfAnotherSchema(t *testing.T) {
 	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
 		s := newSite(t, f, sandbox.Options{Replicas: 1}, func(o *proxy.Options) {
 			o.Listeners[0].Policy.Level, o.Listeners[0].Policy.GlobalTimeout = route.Global, 10*time.Second
-		}, "CREATE TABLE t (v INT)", "INSERT INTO t VALUES (1)", "CREATE VIEW w AS SELECT v FROM t WHERE 1 IN (SELECT v FROM t)", "CREATE DATABASE other")
+		}, "CREATE TABLE t (v INT)", "INSERT INTO t VALUES (1)", "CREATE VIEW w AS SELECT v FROM t WHERE 1 IN (SELECT v FROM t)",
+			"CREATE PROCEDURE p() SELECT 1", "CREATE DATABASE other")
 		c := conn(t, s.all)
 		exec(t, c, "USE other")
-		want(t, "the view", value(t, c, "SELECT v FROM f.w"), "1")
-		want(t, "the view's server", ranOn(t, c), "replica1")
-		exec(t, s.primary, "INSERT INTO f.t VALUES (2)")
-		want(t, "what another one wrote", value(t, c, "SELECT COUNT(*) FROM f.t"), "2")
-		exec(t, c, "INSERT INTO f.t VALUES (3)")
-		want(t, "what was written", value(t, c, "SELECT COUNT(*) FROM f.t"), "3")
+		reads := []string{"SELECT v FROM f.w", "SHOW CREATE VIEW f.w", "EXPLAIN SELECT v FROM f.w", "SHOW CREATE PROCEDURE f.p"}
+		if f == flavor.MariaDB {
+			reads = append(reads, "SET STATEMENT sort_buffer_size=100000 FOR SELECT v FROM f.w", "SET STATEMENT sort_buffer_size=100000 FOR EXPLAIN SELECT v FROM f.w")
+		}
+		for n, read := range reads {
+			exec(t, c, read)
+			want(t, "the server of "+read, ranOn(t, c), "replica1")
+			exec(t, s.primary, "INSERT INTO f.t VALUES (2)")
+			want(t, "what another one wrote", value(t, c, "SELECT COUNT(*) FROM f.t"), strconv.Itoa(2*n+2))
+			exec(t, c, "INSERT INTO f.t VALUES (3)")
+			want(t, "what was written", value(t, c, "SELECT COUNT(*) FROM f.t"), strconv.Itoa(2*n+3))
+		}
 	})
 }
