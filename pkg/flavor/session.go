@@ -19,6 +19,9 @@ const (
 	Part
 	// Affects is carried, and changes the variable that is returned with it.
 	Affects
+	// Recording is carried. While it is on, the server keeps for this connection what was done on it,
+	// and a session that asks for that stays there.
+	Recording
 )
 
 // SessionVariable tells the use of a session variable by its name in lower case, and the other
@@ -35,6 +38,8 @@ func SessionVariable(f Flavor, name string) (use SessionUse, other string) {
 		"character_set_database", "collation_database", // until the next USE
 		"system_versioning_asof": // its text depends on time_zone
 		return Bound, ""
+	case "optimizer_trace", "profiling":
+		return Recording, ""
 	case "session_track_gtids", "session_track_schema", "session_track_state_change",
 		"session_track_system_variables", "session_track_transaction_info", "last_gtid", "statement_id",
 		"error_count", "warning_count", "external_user", "proxy_user", "gtid_owned", "in_transaction",

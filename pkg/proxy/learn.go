@@ -109,7 +109,7 @@ func (s *session) lookUp(l *link) {
 }
 
 // bind pins the session to the connection while it has a variable that cannot go to another one, such
-// as timestamp.
+// as timestamp. A record of what runs is no reason to be tied to a server that takes no writes.
 func (s *session) bind(server int) {
 	name := s.state.Bound()
 	if name == s.bound {
@@ -117,6 +117,11 @@ func (s *session) bind(server int) {
 	}
 	if s.bound != "" {
 		s.route.Release(route.PinConnection, s.bound)
+		s.bound = ""
+	}
+	use, _ := flavor.SessionVariable(s.state.Catalog().Server().Flavor, name)
+	if use == flavor.Recording && s.snap.Servers[server].Role == route.Replica && s.policy.Endpoint != route.ReadOnly {
+		return
 	}
 	if s.bound = name; name != "" {
 		s.route.Hold(route.PinConnection, name, s.serverName(server))

@@ -130,3 +130,29 @@ func TestViewOfAnotherSchema(t *testing.T) {
 		}
 	})
 }
+
+// TestRecords: what a server keeps of the statements that ran on a connection is of the client's own.
+func TestRecords(t *testing.T) {
+	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
+		s := newSite(t, f, sandbox.Options{Replicas: 1}, nil, "CREATE TABLE t (v INT)", "INSERT INTO t VALUES (1)")
+		c, other := conn(t, s.all), conn(t, s.all)
+		exec(t, c, "SET optimizer_trace = 'enabled=on'")
+		for _, read := range []string{"SELECT v FROM t WHERE v = 41", "SELECT v FROM t WHERE v > 42"} {
+			exec(t, c, read)
+			exec(t, other, "SELECT v FROM t WHERE v < 43", "UPDATE t SET v = v + 1")
+			want(t, "what was traced", value(t, c, "SELECT query FROM information_schema.optimizer_trace"), read)
+		}
+		exec(t, c, "SET optimizer_trace = 'enabled=off'", "SET profiling = 1")
+		reads := []string{"SELECT 1 + 41", "SELECT v FROM t WHERE v < 42"}
+		for _, read := range reads {
+			exec(t, c, read)
+			exec(t, other, read+"0")
+		}
+		profiles := "SELECT COUNT(DISTINCT query_id) FROM information_schema.profiling"
+		want(t, "the number of profiles", value(t, c, profiles), "2")
+		exec(t, c, "SET profiling = 0", "SELECT 1")
+		want(t, "the server of a read without a record", ranOn(t, c), "replica1")
+		exec(t, c, "START TRANSACTION READ ONLY", "SELECT v FROM t", "SET profiling = 1", "SELECT v FROM t", "COMMIT",
+			"INSERT INTO t VALUES (2)")
+	})
+}

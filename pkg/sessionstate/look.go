@@ -16,7 +16,7 @@ const lookSize = 900
 func (c *Catalog) makeLook() {
 	for _, name := range c.sorted() {
 		v := c.variables[name]
-		if !v.global || v.use != flavor.Carried && v.use != flavor.Affects {
+		if !v.global || v.use != flavor.Carried && v.use != flavor.Affects && v.use != flavor.Recording {
 			continue
 		}
 		pair := "HEX(CONVERT(@@session." + name + " USING utf8mb4)),HEX(CONVERT(@@global." + name + " USING utf8mb4))"

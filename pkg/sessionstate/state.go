@@ -74,14 +74,22 @@ func (s *State) Value(name string) (value string, ok bool) {
 }
 
 // Bound returns the name of a variable that the session has set and that cannot go to another
-// connection, or "". Only a reset frees the session of it.
+// connection, or "". Only a reset frees the session of it, unless it is one that records: that can be
+// turned off.
 func (s *State) Bound() string {
 	for i := range s.vars {
-		if s.vars[i].v.use == flavor.Bound {
-			return s.vars[i].v.name
+		one := &s.vars[i]
+		if one.v.use == flavor.Bound || one.v.use == flavor.Recording && one.records() {
+			return one.v.name
 		}
 	}
 	return ""
+}
+
+// records tells whether a variable that is Recording is on: profiling is ON or 1, optimizer_trace has
+// enabled=on among its flags.
+func (one *setting) records() bool {
+	return one.value == "ON" || one.value == "1" || strings.Contains(one.value, "enabled=on")
 }
 
 // NextTransaction tells whether SET TRANSACTION without a scope waits for the next transaction.

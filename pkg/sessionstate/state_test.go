@@ -49,6 +49,7 @@ var (
 	mysql  = script{
 		"variables_metadata": {
 			{"autocommit", "Boolean"},
+			{"optimizer_trace", "Flag Set"},
 			{"sql_mode", "Set"},
 			{"sort_buffer_size", "Integer"},
 			{"long_query_time", "Numeric"},
@@ -71,6 +72,7 @@ var (
 	mariadb = script{
 		"SYSTEM_VARIABLES": {
 			{"AUTOCOMMIT", "BOOLEAN", "1"},
+			{"PROFILING", "BOOLEAN", "1"},
 			{"SQL_MODE", "SET", "1"},
 			{"TMP_TABLE_SIZE", "BIGINT UNSIGNED", "1"},
 			{"CHARACTER_SET_CLIENT", "ENUM", "1"},
@@ -281,6 +283,27 @@ func TestSame(t *testing.T) {
 	m := load(t, mariadb, "10.11.19-MariaDB")
 	if got := a.Track(block("time_zone=SYSTEM")).Diff(m.New(45)); got.Cannot != "time_zone" {
 		t.Errorf("a server without time_zone: %+v", got)
+	}
+}
+
+// TestRecording: what records binds while it is on, and goes along.
+func TestRecording(t *testing.T) {
+	for _, one := range []struct {
+		server                script
+		version, on, off, set string
+	}{
+		{mysql, "9.7.4", "optimizer_trace=enabled=on,one_line=off", "optimizer_trace=enabled=off,one_line=off", "SET optimizer_trace='enabled=on,one_line=off'"},
+		{mariadb, "10.11.19-MariaDB", "profiling=ON", "profiling=OFF", "SET profiling='ON'"},
+	} {
+		fresh := load(t, one.server, one.version).New(45)
+		on := fresh.Track(block(one.on))
+		name, _, _ := strings.Cut(one.on, "=")
+		if off := on.Track(block(one.off)); on.Bound() != name || off.Bound() != "" {
+			t.Errorf("%s binds %q, %s binds %q", one.on, on.Bound(), one.off, off.Bound())
+		}
+		if got := on.Diff(fresh); got.Cannot != "" || got.Set != one.set {
+			t.Errorf("%s: %+v", one.on, got)
+		}
 	}
 }
 
