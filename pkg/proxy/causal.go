@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"errors"
+	"os"
 	"time"
 
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
@@ -167,11 +168,26 @@ func (s *session) waited(l *link, req *request, d *route.Decision, epoch topolog
 }
 
 // tooLate drops the answer of a read that ran before the server had the position, and undoes the
-// BEGIN in front of it.
-func (s *session) tooLate(l *link, req *request, out *outcome) {
-	if _, err := l.conn.Answer(req.command); err != nil && l.conn.Err() != nil {
+// BEGIN in front of it. A read that does not end soon is left to itself with its connection: it may wait
+// for what keeps the position from coming.
+func (s *session) tooLate(l *link, req *request, d *route.Decision, out *outcome) {
+	leaves := s.lost(d.Server, false) == ""
+	if leaves {
+		_ = l.conn.SetDeadline(time.Now().Add(lateFor))
+	}
+	_, err := l.conn.Answer(req.command)
+	switch {
+	case l.conn.Err() == nil:
+	case leaves && errors.Is(err, os.ErrDeadlineExceeded):
+		s.p.abandon(l)
+		out.begun = false
+		return
+	default:
 		out.broken = err
 		return
+	}
+	if leaves {
+		_ = l.conn.SetDeadline(time.Time{})
 	}
 	if !out.begun {
 		return
@@ -181,6 +197,10 @@ func (s *session) tooLate(l *link, req *request, out *outcome) {
 		out.broken = err
 	}
 }
+
+// lateFor is how long the answer of a read that is too late is waited for, so that its connection can be
+// used again.
+const lateFor = 100 * time.Millisecond
 
 // afterWait goes on after a wait that ended in vain.
 func (s *session) afterWait(req *request, d *route.Decision) (again bool, err error) {

@@ -37,6 +37,7 @@ func TestLevels(t *testing.T) {
 		t.Run("token", func(t *testing.T) { tokens(t, f, r.as(t)) })
 		t.Run("token elsewhere", func(t *testing.T) { tokenElsewhere(t, r.as(t)) })
 		t.Run("nobody catches up", func(t *testing.T) { nobodyCatchesUp(t, r.as(t)) })
+		t.Run("locked", func(t *testing.T) { lockedThere(t, r.as(t)) })
 		t.Run("appliers stopped", func(t *testing.T) { appliersStopped(t, f, r.as(t)) })
 	})
 }
@@ -214,6 +215,52 @@ func nobodyCatchesUp(t *testing.T, r *running) {
 		t.Errorf("read %q, %v", v, err)
 	}
 	release()
+	online(t, r)
+}
+
+// lockedThere: what keeps the appliers from going on, keeps reads of the same table from ending. They do not
+// wait for that, and nothing of them stays on the replicas.
+func lockedThere(t *testing.T, r *running) {
+	direct := sandboxtest.Open(t, r.cluster.Primary())
+	exec(t, direct, "CREATE TABLE levels.report (v INT)")
+	replicated(t, r.cluster)
+	var ends []func() error
+	for _, s := range r.cluster.Replicas() {
+		tx, err := sandboxtest.Open(t, s).BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, tx.Rollback)
+		value(t, tx, "SELECT COUNT(*) FROM levels.report")
+	}
+	conn := session(t, r.open(nil), "session")
+	exec(t, conn, "ALTER TABLE levels.report ADD w INT")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	const read = "SELECT COUNT(w) FROM levels.report"
+	for range 3 {
+		var n int
+		if err := conn.QueryRowContext(ctx, read).Scan(&n); err != nil {
+			t.Fatalf("%v: the read waits for the replica", err)
+		}
+	}
+	if got := ranOn(t, conn); got != "primary" {
+		t.Errorf("ran on %s", got)
+	}
+	for _, s := range r.cluster.Replicas() {
+		db := sandboxtest.Open(t, s)
+		for value(t, db, "SELECT COUNT(*) FROM information_schema.processlist WHERE info = ?", read) != "0" {
+			if ctx.Err() != nil {
+				t.Fatalf("the read is still there on %s", s.Name)
+			}
+		}
+	}
+	for _, end := range ends {
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	}
+	replicated(t, r.cluster)
 	online(t, r)
 }
 

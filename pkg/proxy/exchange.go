@@ -101,7 +101,7 @@ func (s *session) exchange(l *link, req *request, d *route.Decision, epoch topol
 		case out.failed:
 			return s.ranAstray(l, req, d, out)
 		case out.late:
-			s.tooLate(l, req, &out)
+			s.tooLate(l, req, d, &out)
 			return out
 		}
 	}

@@ -42,6 +42,7 @@ type Proxy struct {
 
 	left       sync.Mutex
 	leftBehind []*cluster // that a reload has replaced, and that no session uses any more
+	abandoned  []*link    // whose servers run a read for nobody
 }
 
 // New makes a proxy that neither listens nor connects yet. The error is about options that cannot

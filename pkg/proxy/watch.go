@@ -31,6 +31,7 @@ func (p *Proxy) watch() {
 			return
 		case now := <-tick.C:
 			p.killGone(now)
+			p.killAbandoned()
 			p.endLeft()
 			if now.Sub(swept) >= sweepEvery {
 				swept = now
@@ -72,18 +73,51 @@ func (p *Proxy) killGone(now time.Time) {
 
 // stopAll kills the statements of sessions, and the sessions, and returns when that is done.
 func (p *Proxy) stopAll(ctx context.Context, all []*session, how killed) {
+	eachOf(all, func(s *session) {
+		if err := s.stop(ctx, how, nil); err != nil && ctx.Err() == nil {
+			p.log.Warn("kill of a statement", "why", how.Error(), "session", s.id, "user", s.user, "error", err)
+		}
+	})
+}
+
+// eachOf does something for each of what is to be killed, maxKills at a time.
+func eachOf[T any](all []T, do func(T)) {
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, maxKills)
-	for _, s := range all {
+	for _, one := range all {
 		slots <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-slots }()
-			if err := s.stop(ctx, how, nil); err != nil && ctx.Err() == nil {
-				p.log.Warn("kill of a statement", "why", how.Error(), "session", s.id, "user", s.user, "error", err)
-			}
+			do(one)
 		})
 	}
 	wait.Wait()
+}
+
+// abandon has a connection killed on its server that is closed here in the middle of a statement: the
+// server would run that to its end.
+func (p *Proxy) abandon(l *link) {
+	p.left.Lock()
+	defer p.left.Unlock()
+	p.abandoned = append(p.abandoned, l)
+}
+
+// killAbandoned does that, and returns when it is done.
+func (p *Proxy) killAbandoned() {
+	p.left.Lock()
+	all := p.abandoned
+	p.abandoned = nil
+	p.left.Unlock()
+	if len(all) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(p.ctx, killTimeout)
+	defer cancel()
+	eachOf(all, func(l *link) {
+		if err := l.from.kill(ctx, l.account, l.conn.ID(), false); err != nil {
+			p.log.Debug("kill of a read that was too late", "server", l.from.Name, "error", err)
+		}
+	})
 }
 
 // cutAll ends what runs, on the servers too as far as that is quick, and every connection.
