@@ -58,19 +58,38 @@ func (s *session) track(l *link, d *route.Decision, block []byte, epoch topology
 	s.follow()
 }
 
-// lookAfter sees to it that what a statement has changed before it failed is found out, where the
-// server does not tell. The client may ask for its warnings first.
-func (s *session) lookAfter(l *link, req *request) {
-	if l.catalog.Server().Flavor != flavor.MariaDB || l.state != s.state || l.conn.Err() != nil {
+// lookAfter sees to it that what a statement has changed before it failed is found out: an error tells
+// nothing of it. The client may ask for its warnings first.
+func (s *session) lookAfter(l *link, req *request, d *route.Decision, out *outcome) {
+	if l.state != s.state || l.conn.Err() != nil {
 		return
 	}
+	maria := l.catalog.Server().Flavor == flavor.MariaDB
+	hides := out.failed && hidesChange(&req.st, out.code)
 	switch {
-	case !req.st.Facts.Any(route.FactRoutine|route.FactSession|route.FactUnseen) && req.st.Count < 2:
+	case !hides && (!maria || !req.st.Facts.Any(route.FactSession) && req.st.Count < 2):
+		return
 	case s.sole() && !req.st.Facts.Any(route.FactMode): // the next text is read as before
-		s.unasked = true
-	default:
-		s.unseen, l.dirty = l, true
+		s.unasked = s.unasked || maria
+		return
 	}
+	s.unseen, s.unseenAt, l.dirty = l, d.Server, true
+	if hides && maria && s.mayBeTied(d.Server) { // it never tells of user variables
+		s.route.Hold(route.HoldVariable, "", s.serverName(d.Server))
+	}
+}
+
+// hidesChange tells whether a statement that failed may have changed the session by what is not in its text.
+// Triggers fail by SIGNAL, and most writes that fail have none.
+func hidesChange(st *route.Statement, code uint16) bool {
+	const signal = 1644
+	return st.Facts.Any(route.FactRoutine|route.FactUnseen|route.FactExecutes) ||
+		(st.Class == route.Write || st.Class == route.Load) && code == signal
+}
+
+// mayBeTied tells whether the session can do with being tied to a server.
+func (s *session) mayBeTied(server int) bool {
+	return s.snap.Servers[server].Role == route.Primary || s.policy.Endpoint == route.ReadOnly
 }
 
 // lookNow does what lookAfter has put off, if the connection is still there.
@@ -78,11 +97,33 @@ func (s *session) lookNow() {
 	l := s.unseen
 	s.unseen = nil
 	s.with(l, func() {
-		if l.state == s.state {
-			s.lookUp(l)
-			l.dirty = false
+		if l.state != s.state {
+			return
 		}
+		if l.catalog.Server().Flavor == flavor.MariaDB {
+			s.lookUp(l)
+		} else {
+			s.hearAfter(l)
+		}
+		l.dirty = false
 	})
+}
+
+// hearAfter has MySQL tell in the answer to a statement of the proxy what changed behind an error.
+func (s *session) hearAfter(l *link) {
+	trackers, ok := l.answerTo(s.ctx, "DO 0")
+	if !ok {
+		return
+	}
+	s.state = s.state.Track(trackers)
+	l.state = s.state
+	s.follow()
+	r := wire.ReadTrackers(trackers)
+	for t, more := r.Next(); more; t, more = r.Next() {
+		if t.Type == wire.TrackStateChange && s.mayBeTied(s.unseenAt) {
+			s.route.Hold(route.PinUnknown, "", s.serverName(s.unseenAt))
+		}
+	}
 }
 
 // lookUp reads the variables themselves, on a server that does not tell of every change.
@@ -120,7 +161,7 @@ func (s *session) bind(server int) {
 		s.bound = ""
 	}
 	use, _ := flavor.SessionVariable(s.state.Catalog().Server().Flavor, name)
-	if use == flavor.Recording && s.snap.Servers[server].Role == route.Replica && s.policy.Endpoint != route.ReadOnly {
+	if use == flavor.Recording && !s.mayBeTied(server) {
 		return
 	}
 	if s.bound = name; name != "" {

@@ -83,6 +83,9 @@ func (s *session) run(req *request) error {
 			return err
 		}
 	}
+	if s.unseen != nil && !req.asksPrevious() {
+		s.lookNow() // it may tie the session to a connection
+	}
 	for {
 		req.attempts++
 		d := s.decide(req)

@@ -255,7 +255,7 @@ func (s *session) after(l *link, req *request, d *route.Decision, out *outcome) 
 		s.status = out.status
 	}
 	if out.failed {
-		s.lookAfter(l, req)
+		s.lookAfter(l, req, d, out)
 		return
 	}
 	if req.st.Class == route.Use {
@@ -283,7 +283,7 @@ func (s *session) after(l *link, req *request, d *route.Decision, out *outcome) 
 		if out.warnings == 0 && (!s.sole() || req.st.Facts.Any(route.FactMode)) {
 			s.lookUp(l)
 		} else {
-			s.lookAfter(l, req)
+			s.lookAfter(l, req, d, out)
 		}
 	}
 	s.variables(l, req, text, s.serverName(d.Server))

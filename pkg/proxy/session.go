@@ -51,6 +51,7 @@ type session struct {
 	question *question // about state, put off until the next statement
 	askedOn  *link
 	unseen   *link // on which a statement failed that may have changed what nobody told
+	unseenAt int   // its server
 	unasked  bool  // something that a session with one connection need not know
 	identity *link // whose CONNECTION_ID() the client was told
 	insertID insertID

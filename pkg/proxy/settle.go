@@ -29,7 +29,7 @@ func (s *session) settle(i int, req *request, out *outcome) {
 	}
 	keep := pool.Soft
 	switch {
-	case out.warnings > 0 || s.route.HeldOn(s.serverName(i), 0): // FOUND_ROWS() of SQL_CALC_FOUND_ROWS
+	case out.warnings > 0 || s.unseen == l || s.route.HeldOn(s.serverName(i), 0): // FOUND_ROWS() of SQL_CALC_FOUND_ROWS
 		keep = pool.Firm
 	case out.affected > 0 || !l.insertID.known:
 		keep = pool.Sticky

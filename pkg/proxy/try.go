@@ -28,9 +28,6 @@ func (s *session) try(req *request, d *route.Decision) (again bool, err error) {
 		return false, s.fail(1105, "HY000", "mysqlrw: another client needed the connection of the statement before, and what it knew is gone ("+
 			req.st.Reason.String()+")")
 	}
-	if !asksPrevious && s.unseen != nil {
-		s.lookNow()
-	}
 	if !asksPrevious && s.question != nil {
 		s.settleQuestion()
 	}
@@ -228,7 +225,7 @@ func (s *session) with(l *link, do func()) bool {
 			return false
 		}
 		do()
-		if !had {
+		if !had && !s.needs(i) {
 			s.letGo(i, pool.Soft)
 		}
 		return true

@@ -156,3 +156,27 @@ func TestRecords(t *testing.T) {
 			"INSERT INTO t VALUES (2)")
 	})
 }
+
+// TestSetBeforeError: what a function or trigger has set before it failed is what the session has.
+func TestSetBeforeError(t *testing.T) {
+	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
+		s := newSite(t, f, sandbox.Options{Replicas: 1}, nil, "CREATE TABLE t (v INT)", "INSERT INTO t VALUES (1)",
+			"CREATE FUNCTION fails() RETURNS INT NO SQL BEGIN SET @a = 7; SET SESSION sort_buffer_size = 300000; SIGNAL SQLSTATE '45000'; RETURN 1; END",
+			"CREATE TRIGGER too_much BEFORE INSERT ON t FOR EACH ROW BEGIN SET @b = NEW.v; IF NEW.v > 7 THEN SIGNAL SQLSTATE '45000'; END IF; END")
+		for _, one := range []struct{ statement, read, want string }{
+			{"SELECT fails()", "SELECT @a", "7"},
+			{"SELECT fails()", "SELECT @@sort_buffer_size", "300000"},
+			{"SET @x = fails()", "SELECT @a", "7"},
+			{"INSERT INTO t VALUES (8)", "SELECT @b", "8"},
+		} {
+			c, other := conn(t, s.all), conn(t, s.all)
+			exec(t, c, "SET @a = 1, @b = 1")
+			want(t, "what was set", value(t, c, "SELECT @a + @b"), "2")
+			if _, err := c.ExecContext(t.Context(), one.statement); err == nil {
+				t.Errorf("%s does not fail", one.statement)
+			}
+			exec(t, other, "SELECT v FROM t", "UPDATE t SET v = 2")
+			want(t, one.read+" behind "+one.statement, value(t, c, one.read), one.want)
+		}
+	})
+}
