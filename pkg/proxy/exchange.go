@@ -68,13 +68,9 @@ func (s *session) exchange(l *link, req *request, d *route.Decision, epoch topol
 		}
 	}
 	s.packets, s.steps = s.packets[:0], s.steps[:0]
-	sure, err := s.prelude(l, req)
+	sure, err := s.prelude(l, req, d)
 	if err != nil {
 		return s.notReady(l, err)
-	}
-	if d.Wait > 0 {
-		sure = false
-		s.addWait(l, d)
 	}
 	// What must not run in another state than the session's waits until the state is there. What may
 	// run twice goes with it.
@@ -194,9 +190,10 @@ func (s *session) mayMove(req *request, d *route.Decision) bool {
 	return d.Target == route.ToReplica && s.snap.Servers[d.Server].Role == route.Replica && req.repeatable() && s.snap.Primary() >= 0
 }
 
-// prelude puts into s.packets what makes the connection's session equal to the client's. sure says
-// that none of it can fail.
-func (s *session) prelude(l *link, req *request) (sure bool, err error) {
+// prelude puts into s.packets the wait for what the decision requires, and what makes the connection's
+// session equal to the client's. sure says that none of it can fail. The wait goes first: with a schema the
+// privileges of then are selected.
+func (s *session) prelude(l *link, req *request, d *route.Decision) (sure bool, err error) {
 	for _, id := range l.unwanted {
 		m := wire.StmtClose{StatementID: id}
 		start := len(s.packets)
@@ -215,12 +212,18 @@ func (s *session) prelude(l *link, req *request) (sure bool, err error) {
 		s.addStep(l, stepState, wire.ComQuery, emptyList)
 		l.listed = false
 	}
-	sure = true
-	if l.state != s.state || l.unselected {
-		diff, err := s.align(l)
-		if err != nil {
+	sure = d.Wait <= 0
+	differs := l.state != s.state || l.unselected
+	var diff sessionstate.Diff
+	if differs {
+		if diff, err = s.align(l); err != nil {
 			return false, err
 		}
+	}
+	if !sure {
+		s.addWait(l, d)
+	}
+	if differs {
 		if l.unselected && diff.Schema == "" {
 			diff.Schema = s.state.Schema()
 		}
@@ -234,7 +237,7 @@ func (s *session) prelude(l *link, req *request) (sure bool, err error) {
 		if diff.Set != "" {
 			s.addStep(l, stepState, wire.ComQuery, diff.Set)
 		}
-		sure = diff.Schema == "" && (diff.Set == "" || l.from.sure(s.account, s.state))
+		sure = sure && diff.Schema == "" && (diff.Set == "" || l.from.sure(s.account, s.state))
 		l.state = s.state
 	}
 	if own := s.tracks.gtids || l.from.large.Load(); own != l.ownGTIDs && !req.asksPrevious() && !l.conn.Status().Has(wire.InTransaction) && l.catalog.Server().Flavor == flavor.MySQL {

@@ -270,7 +270,7 @@ func (s *session) prepareFirst(l *link, req *request, d *route.Decision, out *ou
 	s.state = s.stateOf(req.stmt.text)
 	defer func() { s.state = present }()
 	s.packets, s.steps = s.packets[:0], s.steps[:0]
-	if _, err := s.prelude(l, &request{command: wire.ComStmtPrepare, st: route.Statement{Target: route.ToReplica}}); err != nil {
+	if _, err := s.prelude(l, &request{command: wire.ComStmtPrepare, st: route.Statement{Target: route.ToReplica}}, &route.Decision{}); err != nil {
 		return err
 	}
 	start := len(s.packets)
