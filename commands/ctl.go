@@ -124,9 +124,18 @@ func ctlServers(ctx context.Context, k *ctl) error {
 			p99 = s.OtherMilliseconds.P99
 		}
 		d.rows = append(d.rows, []cell{
-			{text: s.Name}, {text: s.Role}, {s.State, stateTone(s.State)}, {text: secondsText(s.LagSeconds, nil)}, {text: countText(s.Missing)},
-			weightCell(s), {text: active}, {text: strconv.Itoa(s.Connections) + "/" + strconv.Itoa(s.MaxConnections)},
-			{text: rateText(s.ReadsPerSecond)}, {text: rateText(s.OthersPerSecond)}, {text: millisText(p99)}, {s.Why, faintTone},
+			{text: s.Name},
+			{text: s.Role},
+			{s.State, stateTone(s.State)},
+			{text: secondsText(s.LagSeconds, nil)},
+			{text: countText(s.Missing)},
+			weightCell(s),
+			{text: active},
+			{text: strconv.Itoa(s.Connections) + "/" + strconv.Itoa(s.MaxConnections)},
+			{text: rateText(s.ReadsPerSecond)},
+			{text: rateText(s.OthersPerSecond)},
+			{text: millisText(p99)},
+			{s.Why, faintTone},
 		})
 	}
 	return newPrinter(k.env, k.c).print(d)
