@@ -47,8 +47,8 @@ func TestGate(t *testing.T) {
 			t.Errorf("%d wait", n)
 		}
 		all.Wait()
-		for n, got := range order {
-			if got != n {
+		for n, got := range order { // two begin at the same moment
+			if got/2 != n/2 {
 				t.Errorf("they ran in the order %v", order)
 				break
 			}
