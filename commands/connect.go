@@ -151,18 +151,24 @@ func password(env *environment, c *cli.Context, s target.Settings) (target.Secre
 			"use -p alone, --password-file, MYSQL_PWD or an option file")
 		return target.Secret(c.String(passwordFlag)), nil
 	case c.String("password-file") != "":
-		data, err := os.ReadFile(c.String("password-file"))
-		if err != nil {
-			return "", usagef("--password-file: %w", err)
-		}
-		line, _, _ := strings.Cut(string(data), "\n")
-		return target.Secret(strings.TrimSuffix(line, "\r")), nil
+		line, err := firstLine(c, "password-file")
+		return target.Secret(line), err
 	case c.Bool(askPasswordFlag) || s.AskPassword:
 		text, err := env.readPassword("Enter password: ")
 		return target.Secret(text), err
 	default:
 		return s.Password, nil
 	}
+}
+
+// firstLine reads the first line of the file that a flag names.
+func firstLine(c *cli.Context, flag string) (string, error) {
+	data, err := os.ReadFile(c.String(flag))
+	if err != nil {
+		return "", usagef("--%s: %w", flag, err)
+	}
+	line, _, _ := strings.Cut(string(data), "\n")
+	return strings.TrimSuffix(line, "\r"), nil
 }
 
 // server is one TARGET, open.

@@ -63,7 +63,7 @@ func ctlPart(env *environment, name, args, usage string, flags []cli.Flag, run f
 		Name: name, Usage: usage, ArgsUsage: args, UsageText: example("ctl-" + name),
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "admin", Usage: "URL of the proxy (default: MYSQLRW_ADMIN, or http://127.0.0.1:6460)"},
-			&cli.StringFlag{Name: "token-file", Usage: "file whose only line is the token (default: MYSQLRW_ADMIN_TOKEN)"},
+			&cli.StringFlag{Name: "token-file", Usage: "file whose first line is the token (default: MYSQLRW_ADMIN_TOKEN)"},
 		}, flags...),
 		Action: action(func(c *cli.Context) error {
 			k, err := newCtl(env, c)

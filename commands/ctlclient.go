@@ -9,19 +9,19 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/mysqlrw/mysqlrw/pkg/admin"
+	"github.com/mysqlrw/mysqlrw/pkg/config"
 )
 
 const (
 	// adminURL is the variable that says where the proxy of ctl is.
 	adminURL     = "MYSQLRW_ADMIN"
-	defaultAdmin = "http://127.0.0.1:6460"
+	defaultAdmin = "http://" + config.DefaultAdmin
 	ctlTimeout   = 30 * time.Second
 )
 
@@ -43,14 +43,10 @@ func newCtl(env *environment, c *cli.Context) (*ctl, error) {
 		return nil, usagef("--admin: %q is no URL such as %s", base, defaultAdmin)
 	}
 	k := &ctl{env: env, c: c, base: strings.TrimSuffix(base, "/"), token: env.getenv(adminToken)}
-	if file := c.String("token-file"); file != "" {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, usagef("--token-file: %w", err)
-		}
-		k.token = strings.TrimRight(string(text), "\r\n")
+	if c.String("token-file") != "" {
+		k.token, err = firstLine(c, "token-file")
 	}
-	return k, nil
+	return k, err
 }
 
 func (k *ctl) get(ctx context.Context, what string, into any) error {

@@ -162,18 +162,10 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 func (s *Server) State() State {
 	now := s.o.Now()
 	stats := s.o.Proxy.Statistics()
-	one := State{
-		Time: now, Status: s.Status(), Servers: s.Servers(), Sessions: []SessionState{}, Held: map[string]int{},
-		FallBacks: fallBacks(&stats), Reads: readsOf(&stats),
-	}
 	sessions := s.o.Proxy.SessionList()
-	for i := range sessions {
-		for _, h := range sessions[i].Holds {
-			one.Held[h.Kind.String()]++
-		}
-		if sessions[i].Transaction.Open {
-			one.Held["transaction"]++
-		}
+	one := State{
+		Time: now, Status: s.status(&stats), Servers: s.servers(sessions), Sessions: []SessionState{}, Held: heldBy(sessions),
+		FallBacks: fallBacks(&stats), Reads: readsOf(&stats),
 	}
 	slices.SortStableFunc(sessions, func(a, b proxy.SessionStatus) int { return cmp.Compare(weightOf(&b), weightOf(&a)) })
 	for i := range sessions[:min(len(sessions), busiest)] {

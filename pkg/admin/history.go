@@ -171,13 +171,13 @@ func percentile(was, is proxy.Durations, share float64) *float64 {
 	rank, below, from := share*float64(n), 0.0, time.Duration(0)
 	bounds := proxy.Bounds()
 	for i, to := range bounds {
-		if at := up(i); at >= rank && at > below {
+		at := up(i)
+		if at >= rank && at > below {
 			part := (rank - below) / (at - below)
 			ms := (float64(from) + part*float64(to-from)) / float64(time.Millisecond)
 			return &ms
-		} else {
-			below, from = at, to
 		}
+		below, from = at, to
 	}
 	ms := float64(bounds[len(bounds)-1]) / float64(time.Millisecond) // or more
 	return &ms

@@ -96,7 +96,9 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	put("mysqlrw_build_info", 1, c.s.o.Version, runtime.Version())
 	put("mysqlrw_ready", one(c.s.o.Control.Ready() == ""))
 	c.servers(put)
-	c.sessions(put)
+	for kind, n := range heldBy(c.s.o.Proxy.SessionList()) {
+		put("mysqlrw_sessions_held", float64(n), kind)
+	}
 	for kind, n := range c.s.events.counts() {
 		put("mysqlrw_events_total", float64(n), kind)
 	}
@@ -159,25 +161,6 @@ func (c *collector) servers(put func(name string, v float64, labels ...string)) 
 		put("mysqlrw_server_connections", float64(sv.Connections-sv.Idle), sv.Name, "used")
 		put("mysqlrw_server_connections", float64(sv.Idle), sv.Name, "idle")
 		put("mysqlrw_server_connections_max", float64(sv.MaxConnections), sv.Name)
-	}
-}
-
-func (c *collector) sessions(put func(name string, v float64, labels ...string)) {
-	held := map[string]int{}
-	for _, s := range c.s.o.Proxy.SessionList() {
-		if s.Transaction.Open {
-			held["transaction"]++
-		}
-		seen := map[string]bool{}
-		for _, h := range s.Holds {
-			if kind := h.Kind.String(); !seen[kind] {
-				seen[kind] = true
-				held[kind]++
-			}
-		}
-	}
-	for kind, n := range held {
-		put("mysqlrw_sessions_held", float64(n), kind)
 	}
 }
 

@@ -142,13 +142,18 @@ type LevelCount struct {
 
 // Status returns the proxy as a whole.
 func (s *Server) Status() Status {
+	stats := s.o.Proxy.Statistics()
+	return s.status(&stats)
+}
+
+func (s *Server) status(stats *proxy.Statistics) Status {
 	one := Status{Version: s.o.Version, Started: s.started, Why: s.o.Control.Ready()}
 	one.Ready = one.Why == ""
 	snap := s.o.Proxy.Snapshot()
 	if i := snap.Primary(); i >= 0 {
 		one.Primary = snap.Servers[i].Name
 	}
-	for _, e := range s.o.Proxy.Statistics().Endpoints {
+	for _, e := range stats.Endpoints {
 		one.Clients += e.Clients
 		one.Endpoint = append(one.Endpoint, e.Endpoint)
 	}
@@ -156,11 +161,13 @@ func (s *Server) Status() Status {
 }
 
 // Servers returns all servers in the order of the configuration.
-func (s *Server) Servers() []ServerState {
+func (s *Server) Servers() []ServerState { return s.servers(s.o.Proxy.SessionList()) }
+
+func (s *Server) servers(sessions []proxy.SessionStatus) []ServerState {
 	maxLag := s.o.Control.Config().Policy.MaxLag
 	busy := map[string]int{}
-	for _, one := range s.o.Proxy.SessionList() {
-		for _, name := range needs(&one) {
+	for i := range sessions {
+		for _, name := range sessions[i].Needs() {
 			busy[name]++
 		}
 	}
@@ -199,12 +206,22 @@ func stateOf(sv *proxy.ServerStatus, maxLag time.Duration) string {
 	return sv.State.String()
 }
 
-// needs returns the servers that a session is still in need of.
-func needs(one *proxy.SessionStatus) []string {
-	if one.Running == "" || slices.Contains(one.Kept, one.Running) {
-		return one.Kept
+// heldBy counts sessions by what ties them to a connection; transaction is an open one.
+func heldBy(sessions []proxy.SessionStatus) map[string]int {
+	held := map[string]int{}
+	for i := range sessions {
+		if sessions[i].Transaction.Open {
+			held["transaction"]++
+		}
+		seen := map[string]bool{}
+		for _, h := range sessions[i].Holds {
+			if kind := h.Kind.String(); !seen[kind] {
+				seen[kind] = true
+				held[kind]++
+			}
+		}
 	}
-	return append(slices.Clone(one.Kept), one.Running)
+	return held
 }
 
 // session translates what the proxy tells of a client.
@@ -250,7 +267,7 @@ func (s *Server) sessions(w http.ResponseWriter, r *http.Request) {
 		if len(all) == limit {
 			break
 		}
-		if user != "" && one.User != user || server != "" && !slices.Contains(needs(&one), server) {
+		if user != "" && one.User != user || server != "" && !slices.Contains(one.Needs(), server) {
 			continue
 		}
 		all = append(all, session(&one, now))

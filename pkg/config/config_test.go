@@ -108,7 +108,7 @@ func TestSample(t *testing.T) {
 	c := parse(t, Sample)
 	want := defaults()
 	want.Listeners, want.Servers, want.Users = c.Listeners, c.Servers, c.Users
-	want.Admin.Address = defaultAdmin // without the table there is none
+	want.Admin.Address = DefaultAdmin // without the table there is none
 	want.Monitor.User, want.Monitor.Credentials = c.Monitor.User, c.Monitor.Credentials
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("the sample has\n%+v, the defaults are\n%+v", c, want)

@@ -82,7 +82,7 @@ func (c *checker) secretFile(table, word, file string, into *Secret) {
 func (c *checker) admin() {
 	a := &c.config.Admin
 	if c.has("admin") && !c.has("admin.address") {
-		a.Address = defaultAdmin
+		a.Address = DefaultAdmin
 	}
 	if a.Address != "" {
 		if wrong := hostPort(a.Address); wrong != "" {
@@ -103,8 +103,8 @@ func (c *checker) admin() {
 }
 
 const (
-	// defaultAdmin is where operators reach the proxy if the file has a table for them.
-	defaultAdmin = "127.0.0.1:6460"
+	// DefaultAdmin is where operators reach the proxy if the file has a table for them.
+	DefaultAdmin = "127.0.0.1:6460"
 	minToken     = 16
 )
 

@@ -416,20 +416,16 @@ func (p *Proxy) event(c *cluster, e topology.Event) {
 		all = append(all, loss{e.Lost, e.Kept})
 		c.lost.Store(&all)
 	}
-	if e.Kind == topology.StateChanged {
-		for _, s := range c.servers {
-			if s.Name == e.Server {
-				s.station.heard(&e)
-			}
-		}
-	}
 	gone := e.Kind == topology.StateChanged && e.New == route.Offline.String() || e.Kind == topology.Restarted ||
 		e.Kind == topology.Replaced
-	if !gone {
-		return
-	}
 	for _, s := range c.servers {
-		if s.Name == e.Server {
+		if s.Name != e.Server {
+			continue
+		}
+		if e.Kind == topology.StateChanged {
+			s.station.heard(&e)
+		}
+		if gone {
 			s.dialing.cut()
 		}
 	}

@@ -108,6 +108,15 @@ type SessionStatus struct {
 	Kept        []string     // servers of which it keeps a connection, for whatever reason
 }
 
+// Needs returns the servers that are still needed for the session: one runs a statement of it, or has a connection
+// that it keeps.
+func (s *SessionStatus) Needs() []string {
+	if s.Running == "" || slices.Contains(s.Kept, s.Running) {
+		return s.Kept
+	}
+	return append(slices.Clone(s.Kept), s.Running)
+}
+
 // public is what a session lets others see.
 type public struct {
 	user        string
@@ -174,11 +183,10 @@ func (p *Proxy) SessionList() []SessionStatus {
 	return all
 }
 
-// Busy returns the clients that a server is still needed for: it runs a statement of theirs, or has a connection
-// that they keep. With weight 0 they only get fewer, but for clients that name the server.
+// Busy returns the clients that a server is still needed for; see SessionStatus.Needs. With weight 0 they only get fewer, but for clients that name the server.
 func (p *Proxy) Busy(server string) []SessionStatus {
 	all := p.SessionList()
-	return slices.DeleteFunc(all, func(s SessionStatus) bool { return s.Running != server && !slices.Contains(s.Kept, server) })
+	return slices.DeleteFunc(all, func(s SessionStatus) bool { return !slices.Contains(s.Needs(), server) })
 }
 
 // ErrNoSession is why nobody is killed.
