@@ -237,7 +237,8 @@ func (s *stage) ownAnswer(text string) []byte {
 		ok := wire.OK{Status: wire.Autocommit, Trackers: vars(nil, "character_set_client", "utf8mb4", "character_set_results", "utf8mb4", "collation_connection", "utf8mb4_general_ci")}
 		b, _ := wire.AppendMessage(nil, ok.Append(nil, s.caps), 1)
 		return b
-	case strings.HasPrefix(text, "SET last_insert_id"), strings.HasPrefix(text, "DO "):
+	case strings.HasPrefix(text, "SET last_insert_id"), strings.HasPrefix(text, "DO "),
+		strings.HasPrefix(text, "KILL "): // of the statement of a client that closed as soon as it had the answer
 		ok := wire.OK{Status: wire.Autocommit}
 		b, _ := wire.AppendMessage(nil, ok.Append(nil, s.caps), 1)
 		return b
