@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
+	"github.com/mysqlrw/mysqlrw/pkg/netloop"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 )
 
@@ -26,15 +27,23 @@ type Conn struct {
 	chars  uint8
 
 	in     buffer
-	socket *socket // of raw
-	out    []byte  // the conveniences' packets
-	seq    byte    // of the login's next packet
+	socket *socket       // of raw
+	loop   *netloop.Conn // raw, if loops wait for it
+	out    []byte        // the conveniences' packets
+	seq    byte          // of the login's next packet
 	answer wire.Answer
 	err    error // after which nothing goes any more
 }
 
 // maxKept is the largest buffer for writing that is kept from one command to the next.
 const maxKept = 4 << 10
+
+// Attach says which task of Options.Loops reads and writes from now on; nil is an ordinary goroutine.
+func (c *Conn) Attach(t *netloop.Task) {
+	if c.loop != nil {
+		c.loop.Attach(t)
+	}
+}
 
 // Server returns what the greeting's version says.
 func (c *Conn) Server() flavor.Server { return c.server }

@@ -10,6 +10,7 @@ import (
 	"github.com/mysqlrw/mysqlrw/pkg/compress"
 	"github.com/mysqlrw/mysqlrw/pkg/deadline"
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
+	"github.com/mysqlrw/mysqlrw/pkg/netloop"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 )
 
@@ -34,7 +35,9 @@ func Dial(ctx context.Context, o *Options) (*Conn, error) {
 		}
 		return nil, c.fail("connect to", false, err)
 	}
+	raw = o.Loops.Wrap(raw)
 	c.raw, c.conn, c.socket = raw, raw, newSocket(raw)
+	c.loop, _ = raw.(*netloop.Conn)
 	stop := deadline.Watch(ctx, c.raw)
 	err = c.login(o)
 	stop()

@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/mysqlrw/mysqlrw/pkg/netloop"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 )
 
@@ -55,6 +56,9 @@ type Options struct {
 
 	// Buffers is memory that connections share. Nil allocates it.
 	Buffers *Buffers
+
+	// Loops wait for the connection, if not nil; Conn.Attach is for their tasks.
+	Loops *netloop.Loops
 
 	// Connect opens the transport in place of net.Dialer.DialContext, if not nil.
 	Connect func(ctx context.Context, network, address string) (net.Conn, error)

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/mysqlrw/mysqlrw/pkg/deadline"
+	"github.com/mysqlrw/mysqlrw/pkg/netloop"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 )
 
@@ -25,6 +26,7 @@ func Accept(ctx context.Context, raw net.Conn, o *Options) (*Conn, *Login, error
 		c.buffers = &Buffers{}
 	}
 	c.in.pool, c.socket = c.buffers, newSocket(raw, c.buffers)
+	c.loop, _ = raw.(*netloop.Conn)
 	l := &Login{}
 	err := c.attempt(ctx, func(ctx context.Context) error { return c.login(ctx, l) })
 	if err == nil {

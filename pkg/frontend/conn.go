@@ -6,15 +6,17 @@ import (
 	"net"
 	"time"
 
+	"github.com/mysqlrw/mysqlrw/pkg/netloop"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 )
 
 // Conn is a connection to an authenticated client. Make one with Accept.
 type Conn struct {
 	o       *Options
-	raw     net.Conn // below TLS: deadlines and Close are put here
-	conn    net.Conn // raw, or TLS on it
-	socket  *socket  // of raw
+	raw     net.Conn      // below TLS: deadlines and Close are put here
+	conn    net.Conn      // raw, or TLS on it
+	socket  *socket       // of raw
+	loop    *netloop.Conn // raw, if loops wait for it
 	remote  net.Addr
 	user    string
 	secure  bool
@@ -32,6 +34,14 @@ type Conn struct {
 	quiet   bool        // TLS is beginning: nothing can be told
 	zip     *compressed // nil if the client did not ask for it
 	err     error       // after which nothing goes any more
+}
+
+// Attach says which task of loops reads and writes from now on; nil is an ordinary goroutine. It does nothing
+// for a connection that no loops wait for.
+func (c *Conn) Attach(t *netloop.Task) {
+	if c.loop != nil {
+		c.loop.Attach(t)
+	}
 }
 
 // Capabilities returns what was agreed on at the login, and changed with SetCapability since.

@@ -153,6 +153,12 @@ func (c *Conn) receive(n int) error {
 // wait waits for the first bytes with no buffer in hand.
 func (c *Conn) wait() error {
 	c.in.release()
+	if c.loop != nil && c.conn == c.raw {
+		if err := c.loop.WaitRead(); err != nil {
+			return err
+		}
+		return nil // receive fills a buffer now
+	}
 	if c.conn == c.raw {
 		b, n, ok, err := c.socket.take()
 		switch {

@@ -24,6 +24,9 @@ type Options[K comparable, M Member] struct {
 	// has had, and that one elsewhere. What is not movable is taken from its owner only if there is no
 	// other way. Nil is always.
 	Movable func(M) bool
+	// Waits is called, if not nil, before Acquire keeps its caller waiting: for a turn, or while a connection is
+	// opened.
+	Waits func(owner any)
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }
@@ -173,6 +176,13 @@ func (p *Pool[K, M]) Acquire(ctx context.Context, key K, owner, tag any) (h *Han
 	return p.wait(ctx, w, owner)
 }
 
+// waits tells the owner that it is going to wait.
+func (p *Pool[K, M]) waits(owner any) {
+	if p.o.Waits != nil {
+		p.o.Waits(owner)
+	}
+}
+
 // AcquireNew opens a connection that nobody has had before, in the place of an idle one if there is
 // no room.
 func (p *Pool[K, M]) AcquireNew(ctx context.Context, key K) (*Handle[K, M], error) {
@@ -191,6 +201,7 @@ func (p *Pool[K, M]) AcquireNew(ctx context.Context, key K) (*Handle[K, M], erro
 // connect opens a connection, for which the caller has counted open and opening. waits is what is done
 // when the server is full.
 func (p *Pool[K, M]) connect(ctx context.Context, key K, owner any, waits bool) (*Handle[K, M], bool, error) {
+	p.waits(owner)
 	m, err := p.o.Open(ctx, key)
 	p.mu.Lock()
 	p.opening--

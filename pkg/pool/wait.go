@@ -36,6 +36,7 @@ func (p *Pool[K, M]) serve() {
 
 // wait waits for a turn.
 func (p *Pool[K, M]) wait(ctx context.Context, w *waiter[K, M], owner any) (*Handle[K, M], bool, error) {
+	p.waits(owner)
 	select {
 	case t := <-w.ready:
 		return p.turn(ctx, w, t, owner)

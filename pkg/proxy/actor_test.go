@@ -237,8 +237,11 @@ func (s *stage) ownAnswer(text string) []byte {
 		ok := wire.OK{Status: wire.Autocommit, Trackers: vars(nil, "character_set_client", "utf8mb4", "character_set_results", "utf8mb4", "collation_connection", "utf8mb4_general_ci")}
 		b, _ := wire.AppendMessage(nil, ok.Append(nil, s.caps), 1)
 		return b
-	case strings.HasPrefix(text, "SET last_insert_id"), strings.HasPrefix(text, "DO "),
-		strings.HasPrefix(text, "KILL "): // of the statement of a client that closed as soon as it had the answer
+	case strings.HasPrefix(text, "KILL "): // a client closed as soon as it had its answer, and is found before that is noted
+		e := &wire.ServerError{Code: 1094, State: "HY000", Message: "Unknown thread id: 1"}
+		b, _ := wire.AppendMessage(nil, e.Append(nil), 1)
+		return b
+	case strings.HasPrefix(text, "SET last_insert_id"), strings.HasPrefix(text, "DO "):
 		ok := wire.OK{Status: wire.Autocommit}
 		b, _ := wire.AppendMessage(nil, ok.Append(nil, s.caps), 1)
 		return b

@@ -21,7 +21,7 @@ func (s *session) informed(req *request, d route.Decision) route.Decision {
 		s.p.counts.moved.Add(1)
 		since = s.answered // it is about what the session has seen until then
 	}
-	current, err := s.cluster.current(s.ctx, s.p, since)
+	current, err := s.current(since)
 	if err != nil {
 		d.Fetch = false
 		if errors.Is(err, errNoGTIDs) && s.mayFallBack(req) {
@@ -68,6 +68,7 @@ func (s *session) forgetLost() {
 	for _, l := range (*all)[min(s.lossesKnown, len(*all)):] {
 		if s.route.Forget(l.lost, l.kept) {
 			s.p.counts.lostWrites.Add(1)
+			s.aside()
 			s.p.log.Warn("session had seen lost writes", "session", s.id, "user", s.user, "lost", l.lost.String())
 		}
 	}
@@ -81,7 +82,7 @@ func (s *session) doubted(req *request, token gtid.Value) string {
 	if s.snap.Has(token) {
 		return ""
 	}
-	current, err := s.cluster.current(s.ctx, s.p, req.arrived)
+	current, err := s.current(req.arrived)
 	if err != nil {
 		return "it cannot be checked: " + plain(err)
 	}
@@ -100,7 +101,7 @@ func (s *session) doubted(req *request, token gtid.Value) string {
 func (s *session) showToken(req *request) error {
 	token := s.route.Token
 	if s.route.Unsettled() {
-		current, err := s.cluster.current(s.ctx, s.p, req.arrived)
+		current, err := s.current(req.arrived)
 		if err != nil {
 			return s.fail(1105, "HY000", "mysqlrw: the primary's position cannot be had: "+plain(err))
 		}

@@ -129,8 +129,15 @@ func (d *dialing) prove(a *account, s *sessionstate.State) {
 // newDialing makes the connections of a server.
 func (p *Proxy) newDialing(t *station, s Server, limits pool.Limits) *dialing {
 	d := &dialing{Server: s, p: p, station: t, links: map[*link]struct{}{}, proven: map[stateProof]bool{}}
-	d.pool = pool.New(pool.Options[key, *link]{Open: d.open, Full: p.waitsFor, Movable: (*link).movable, Now: p.now}, limits)
+	d.pool = pool.New(pool.Options[key, *link]{Open: d.open, Full: p.waitsFor, Movable: (*link).movable, Waits: waits, Now: p.now}, limits)
 	return d
+}
+
+// waits is called before the pool keeps a session waiting.
+func waits(owner any) {
+	if s, ok := owner.(*session); ok {
+		s.aside()
+	}
 }
 
 // tooMany tells whether a server refused a connection for having too many. What an account has used up
@@ -211,7 +218,7 @@ func (d *dialing) login(ctx context.Context, k key) (*link, error) {
 	case d.TLSAsClient:
 		o.TLSMode = backend.TLSDisabled
 	}
-	o.Want, o.ZstdLevel, o.ConnectTimeout, o.Buffers = k.want, k.zstd, d.p.conf.Load().ConnectTimeout, &d.buffers
+	o.Want, o.ZstdLevel, o.ConnectTimeout, o.Buffers, o.Loops = k.want, k.zstd, d.p.conf.Load().ConnectTimeout, &d.buffers, d.p.loops
 	o.Schema = schemaOf(ctx)
 	conn, err := backend.Dial(ctx, o)
 	if err != nil {

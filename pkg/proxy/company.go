@@ -124,6 +124,7 @@ func (s *session) await(one *guide, left time.Duration) {
 		s.timer.Reset(left)
 	}
 	defer s.timer.Stop()
+	s.aside()
 	select {
 	case <-one.done:
 	case <-s.timer.C:

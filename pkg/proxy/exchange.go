@@ -393,6 +393,7 @@ func (s *session) collectInsertID() {
 			s.insertID.value = value
 		}
 	}
+	s.aside()
 	if has { // whoever had it meanwhile has paid
 		select {
 		case value, ok := <-s.debt.paid:

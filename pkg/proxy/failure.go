@@ -90,6 +90,7 @@ func (s *session) awaitPrimary(req *request) (again bool, err error) {
 	}
 	ctx, cancel := context.WithDeadline(s.ctx, req.until)
 	defer cancel()
+	s.aside()
 	checks := 0
 	err = s.cluster.monitor.Wait(ctx, func(snap *route.Snapshot) bool {
 		checks++ // the first one is of now: after a server that failed it says nothing new

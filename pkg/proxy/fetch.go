@@ -107,9 +107,10 @@ func (f *fetcher) landed(one *flight, got *standing, err error) (next *flight) {
 }
 
 // current returns where the cluster's primary stood at some moment after since.
-func (c *cluster) current(ctx context.Context, p *Proxy, since time.Time) (*standing, error) {
-	p.counts.fetchWanted.Add(1)
-	return c.fetcher.fetch(ctx, since)
+func (s *session) current(since time.Time) (*standing, error) {
+	s.p.counts.fetchWanted.Add(1)
+	s.aside()
+	return s.cluster.fetcher.fetch(s.ctx, since)
 }
 
 // askPrimary asks the primary of this moment.

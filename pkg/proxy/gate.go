@@ -48,7 +48,7 @@ func (g *gate) waiting() int {
 }
 
 // enter returns when the statement may run. leave must follow if it was counted.
-func (g *gate) enter(ctx context.Context) (counted bool, err error) {
+func (g *gate) enter(ctx context.Context, waits func()) (counted bool, err error) {
 	g.mu.Lock()
 	max := int(g.max.Load())
 	if max <= 0 {
@@ -67,6 +67,7 @@ func (g *gate) enter(ctx context.Context) (counted bool, err error) {
 	turn := make(chan struct{})
 	g.queue = append(g.queue, turn)
 	g.mu.Unlock()
+	waits()
 	select {
 	case <-turn:
 		return true, nil

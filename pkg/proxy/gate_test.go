@@ -22,7 +22,7 @@ func TestGate(t *testing.T) {
 		var running, most atomic.Int64
 		run := func(n int) {
 			all.Go(func() {
-				counted, err := g.enter(t.Context())
+				counted, err := g.enter(t.Context(), func() {})
 				if err != nil || !counted {
 					t.Errorf("%d: %v, %v", n, counted, err)
 					return
@@ -40,7 +40,7 @@ func TestGate(t *testing.T) {
 		for n := range 5 {
 			run(n)
 		}
-		if _, err := g.enter(t.Context()); !errors.Is(err, errQueueFull) {
+		if _, err := g.enter(t.Context(), func() {}); !errors.Is(err, errQueueFull) {
 			t.Errorf("a fourth that waits: %v", err)
 		}
 		if n := g.waiting(); n != 3 {
@@ -71,7 +71,7 @@ func TestGate_limit(t *testing.T) {
 		g.limit(1, 0)
 		for range 6 {
 			all.Go(func() {
-				counted, err := g.enter(t.Context())
+				counted, err := g.enter(t.Context(), func() {})
 				if err != nil {
 					t.Error(err)
 				}
@@ -113,16 +113,16 @@ func TestGate_gone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gate
 		g.limit(1, 0)
-		if counted, err := g.enter(t.Context()); err != nil || !counted {
+		if counted, err := g.enter(t.Context(), func() {}); err != nil || !counted {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if counted, err := g.enter(ctx); !errors.Is(err, context.DeadlineExceeded) || counted {
+		if counted, err := g.enter(ctx, func() {}); !errors.Is(err, context.DeadlineExceeded) || counted {
 			t.Errorf("%v, %v", counted, err)
 		}
 		g.leave()
-		if counted, err := g.enter(t.Context()); err != nil || !counted {
+		if counted, err := g.enter(t.Context(), func() {}); err != nil || !counted {
 			t.Errorf("the place is taken: %v", err)
 		}
 	})

@@ -44,7 +44,10 @@ func (s *session) begins(l *link) {
 
 // ends waits for a KILL that is under way, which must not hit the next statement of somebody else.
 func (s *session) ends() {
-	s.mu.Lock()
+	if !s.mu.TryLock() {
+		s.aside()
+		s.mu.Lock()
+	}
 	s.running = nil
 	s.mu.Unlock()
 }
@@ -169,6 +172,7 @@ func (s *session) killStatement(text string) error {
 
 // killSession kills a client of the proxy.
 func (s *session) killSession(id uint64, query bool) error {
+	s.aside()
 	target := s.p.sessions.find(id)
 	if target == nil {
 		return s.fail(1094, "HY000", fmt.Sprintf("Unknown thread id: %d", id))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/frontend"
+	"github.com/mysqlrw/mysqlrw/pkg/netloop"
 	"github.com/mysqlrw/mysqlrw/pkg/sqltoken"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 	"github.com/mysqlrw/mysqlrw/route"
@@ -61,22 +62,39 @@ func (l *listener) accept() {
 
 // client serves one client from its first byte to its last.
 func (l *listener) client(raw net.Conn) {
-	defer l.clients.Add(-1)
 	n := l.clients.Add(1)
 	l.accepted.Add(1)
-	s, err := l.login(raw, n)
+	s, err := l.login(l.p.loops.Wrap(raw), n)
 	<-l.logins
 	if err != nil {
+		l.clients.Add(-1)
 		l.refused.Add(1)
 		if !errors.Is(err, frontend.ErrProbe) && l.p.ctx.Err() == nil {
 			l.p.log.Warn("login failed", "error", err)
 		}
 		return
 	}
+	l.p.wait.Add(1)
+	l.p.loops.Run(func(t *netloop.Task) {
+		defer l.p.wait.Done()
+		l.attend(s, t)
+	})
+}
+
+// attend serves a client that has logged in, as a task of the loops.
+func (l *listener) attend(s *session, t *netloop.Task) {
 	defer func() {
 		l.p.sessions.remove(s)
 		_ = s.client.Close()
+		l.clients.Add(-1)
 	}()
+	s.task = t
+	s.client.Attach(t)
+	for i := range s.links {
+		if s.links[i].have {
+			s.links[i].h.Member.conn.Attach(t)
+		}
+	}
 	if err := s.serve(); !errors.Is(err, errEnd) && l.p.ctx.Err() == nil {
 		l.p.log.Warn("client lost", "session", s.id, "user", s.user, "remote", s.client.Remote().String(), "error", err)
 	}

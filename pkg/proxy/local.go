@@ -150,6 +150,7 @@ func (s *session) changeUser(payload []byte) error {
 	s.p.sessions.add(s)
 	s.goOn()
 	s.refusals++
+	s.aside()
 	select { // as the server does, against guessing
 	case <-time.After(time.Second):
 	case <-s.ctx.Done():

@@ -11,6 +11,7 @@ import (
 func (s *session) holdBack(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
+	s.aside()
 	select {
 	case <-timer.C:
 	case <-s.ctx.Done():
@@ -31,6 +32,7 @@ func (s *session) lookedAgain(req *request, d route.Decision) route.Decision {
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, limit)
 	defer cancel()
+	s.aside()
 	_ = s.cluster.monitor.Wait(ctx, func(snap *route.Snapshot) bool { return snap.NoDelaySince(req.arrived) })
 	req.current = &standing{}
 	return s.decideOnce(req)

@@ -36,6 +36,7 @@ func (a *authenticator) Verify(ctx context.Context, login *frontend.Login) error
 // prove logs in to the primary, or to any server if there is none, with a connection of its own: one
 // of the pool proves nothing of now. The connection is left in the pool.
 func (s *session) prove(ctx context.Context, one *account, login *frontend.Login) error {
+	s.aside()
 	s.wants(login)
 	err := errors.New("no server can be reached")
 	s.cluster.fill(&s.snap, s.p.now())

@@ -8,12 +8,14 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/mysqlrw/mysqlrw/pkg/deadline"
 	"github.com/mysqlrw/mysqlrw/pkg/frontend"
+	"github.com/mysqlrw/mysqlrw/pkg/netloop"
 	"github.com/mysqlrw/mysqlrw/route"
 )
 
@@ -36,6 +38,7 @@ type Proxy struct {
 
 	ctx      context.Context // ends when everything is to be cut
 	cut      context.CancelFunc
+	loops    *netloop.Loops // nil where there are none
 	reload   sync.Mutex
 	draining atomic.Bool
 	wait     sync.WaitGroup // for listeners, sessions and the watch
@@ -123,6 +126,11 @@ func (p *Proxy) Addresses() []net.Addr {
 // Run watches the servers and serves clients until Close, or until Shutdown has ended. It returns
 // when nothing of it runs any more.
 func (p *Proxy) Run() {
+	var err error
+	if p.loops, err = netloop.Start(max(1, runtime.GOMAXPROCS(0)-1)); err != nil {
+		p.log.Warn("clients are served at a higher cost", "error", err)
+	}
+	defer p.loops.Close()
 	p.cluster.Load().run(p.ctx)
 	p.wait.Go(p.watch)
 	for _, l := range p.listeners {

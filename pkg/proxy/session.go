@@ -12,6 +12,7 @@ import (
 	"github.com/mysqlrw/mysqlrw/pkg/deadline"
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/frontend"
+	"github.com/mysqlrw/mysqlrw/pkg/netloop"
 	"github.com/mysqlrw/mysqlrw/pkg/sessionstate"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 	"github.com/mysqlrw/mysqlrw/route"
@@ -32,6 +33,7 @@ type session struct {
 	// attributes are those of the client's connection, where it shares its connections to servers with
 	// nobody.
 	attributes string
+	task       *netloop.Task
 	ctx        context.Context // ends when the client is gone or the session is to be cut
 	cancel     context.CancelCauseFunc
 
@@ -142,12 +144,22 @@ func (s *session) serve() (err error) {
 			s.bounded = time.Time{}
 		}
 		s.move()
+		if len(payload) > longCommand {
+			s.aside()
+		}
 		if err := s.command(payload); err != nil {
 			return err
 		}
 		s.busy.Store(false)
 	}
 }
+
+// longCommand is the length of a command that takes longer to look through than others should wait.
+const longCommand = 64 << 10
+
+// aside goes before what may take long and is no connection of the session: the loop that runs it has others
+// to run.
+func (s *session) aside() { s.task.Leave() }
 
 // idle prepares for the next command.
 func (s *session) idle() {
@@ -258,16 +270,19 @@ func (s *session) giveBack(i int, h *handle) {
 	pool := s.cluster.servers[i].dialing.pool
 	switch {
 	case l.conn.Err() != nil || l.spoiled || !l.asNew() || s.p.conf.Load().Unshared:
+		s.aside()
 		pool.Discard(h)
 		return
 	case l.dirty || s.needs(i) || l.conn.Status().Has(wire.InTransaction):
 		ctx, cancel := context.WithTimeout(context.Background(), resetTimeout)
 		defer cancel()
 		if l.again = true; !l.asNew() || l.reset(ctx) != nil {
+			s.aside()
 			pool.Discard(h)
 			return
 		}
 	}
+	l.conn.Attach(nil)
 	pool.Release(h, 0, l.state, s.p.now())
 }
 

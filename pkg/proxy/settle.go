@@ -41,6 +41,7 @@ func (s *session) settle(i int, req *request, out *outcome) {
 func (s *session) letGo(i int, keep pool.Keep) {
 	one := &s.links[i]
 	one.have, one.at = false, s.p.now()
+	one.h.Member.conn.Attach(nil)
 	s.cluster.servers[i].dialing.pool.Release(one.h, keep, one.h.Member.state, one.at)
 }
 
@@ -82,6 +83,7 @@ func (s *session) settleQuestion() {
 	}) {
 		return
 	}
+	s.aside()
 	select {
 	case trackers, ok := <-q.paid:
 		if ok {

@@ -13,6 +13,7 @@ const maxLogged = 1000
 
 // logSlow logs a statement that took long, without its literals: they may be anybody's secrets.
 func (s *session) logSlow(req *request, took time.Duration) {
+	s.aside()
 	server := ""
 	if s.shown.known {
 		server = s.serverName(s.shown.server)

@@ -116,7 +116,7 @@ func (s *session) enter(srv *server) (counted bool, err error) {
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, s.p.conf.Load().queueTimeout())
 	defer cancel()
-	return g.enter(ctx)
+	return g.enter(ctx, s.aside)
 }
 
 // acquire gets a connection to a server: the one that the session has or had, or another one. After a USE it
@@ -157,6 +157,7 @@ func (s *session) acquireAny(i int) (*link, error) {
 			return nil, err
 		}
 		l := h.Member
+		l.conn.Attach(s.task)
 		err = s.takeOver(ctx, l)
 		if err == nil && s.p.conf.Load().Unshared && !s.client.Secure() {
 			err = s.mayHave(ctx, l)
@@ -240,7 +241,9 @@ func (s *session) reclaim(i int) bool {
 	if !pool.Reclaim(one.h, s) {
 		return false
 	}
+	one.h.Member.conn.Attach(s.task)
 	if s.p.now().Sub(one.at) > freshFor && one.h.Member.CheckIdle() != nil {
+		s.aside()
 		pool.Discard(one.h)
 		return false
 	}
@@ -292,6 +295,7 @@ func first(r *backend.Result) string {
 // discard closes the connection to a server.
 func (s *session) discard(i int) {
 	if h := s.links[i].h; h != nil && s.links[i].have {
+		s.aside()
 		s.cluster.servers[i].dialing.pool.Discard(h)
 	}
 	s.lose(i)
