@@ -41,22 +41,23 @@ func newConn(of *Loops, fd int, local, remote net.Addr) *Conn {
 // to itself calls it.
 func (c *Conn) Attach(t *Task) { c.task = t }
 
-// happened takes an event in, and runs who waited for it.
-func (c *Conn) happened(events uint32) {
+// happened takes an event in, and runs who waited for it. It tells whether the scheduler has to run somebody.
+func (c *Conn) happened(events uint32) (scheduled bool) {
 	const end = unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
 	if events&end != 0 {
 		c.hung.Store(true)
 	}
 	if events&(unix.EPOLLIN|end) != 0 {
 		if w := c.in.wake(); w != nil {
-			w.resume(true)
+			scheduled = w.resume(true)
 		}
 	}
 	if events&(unix.EPOLLOUT|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
 		if w := c.out.wake(); w != nil {
-			w.resume(true)
+			scheduled = w.resume(true) || scheduled
 		}
 	}
+	return scheduled
 }
 
 // use is called before the descriptor is used, and done after. It returns false if it is closed.
@@ -143,9 +144,8 @@ func (c *Conn) Read(b []byte) (int, error) {
 			c.in.again()
 		case err != unix.EAGAIN:
 			return 0, c.failed("read", err)
-		default: // so it has not ended
-			c.hung.Store(false)
-			c.in.clear()
+		case c.hung.Load(): // the end came just behind this read
+			c.in.again()
 		}
 	}
 }

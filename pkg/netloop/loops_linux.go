@@ -3,6 +3,7 @@ package netloop
 import (
 	"errors"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -103,7 +104,7 @@ func (l *loop) run() {
 		if err != nil && !errors.Is(err, unix.EINTR) {
 			panic("netloop: " + err.Error()) // a descriptor that is no epoll's: nobody would be woken any more
 		}
-		conns := *l.of.conns.Load()
+		conns, scheduled := *l.of.conns.Load(), false
 		for i := range max(n, 0) {
 			ev := &l.events[i]
 			if int(ev.Fd) == l.bell {
@@ -113,8 +114,11 @@ func (l *loop) run() {
 				conns = *l.of.conns.Load()
 			}
 			if c := conns[ev.Fd].Load(); c != nil {
-				c.happened(ev.Events)
+				scheduled = c.happened(ev.Events) || scheduled
 			}
+		}
+		if scheduled { // else they would be on this processor's list until it is taken away from the wait
+			runtime.Gosched()
 		}
 	}
 }

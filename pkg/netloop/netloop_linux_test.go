@@ -6,8 +6,10 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -286,6 +288,37 @@ func TestLong(t *testing.T) {
 	if !<-left {
 		t.Error("it still runs on the loop")
 	}
+}
+
+// TestMoment: what comes at the moment of a read that finds nothing is not lost.
+func TestMoment(t *testing.T) {
+	ls := start(t, 1)
+	c, there := pair(t, ls, "unix")
+	var turn atomic.Int64
+	go func() {
+		for round := int64(1); ; round++ {
+			for turn.Load() < round {
+				runtime.Gosched()
+			}
+			for i := round % 500; i > 0; i-- { // the moment moves
+				_ = turn.Load()
+			}
+			if _, err := there.Write([]byte("x")); err != nil {
+				return
+			}
+		}
+	}()
+	b := make([]byte, 8)
+	for i := range 5000 {
+		_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+		c.in.again() // there may be something: the read finds out
+		turn.Add(1)
+		if _, err := c.Read(b); err != nil {
+			t.Fatalf("round %d: %v", i, err)
+		}
+	}
+	_ = there.Close()
+	turn.Add(1)
 }
 
 // TestNil: without loops all is as without this package.

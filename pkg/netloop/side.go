@@ -67,16 +67,17 @@ func (s *side) rouse() {
 	}
 }
 
-// resume runs who waited, or lets it run.
-func (w *waiter) resume(inline bool) {
+// resume runs who waited, or has the scheduler run it, which it returns then.
+func (w *waiter) resume(inline bool) (scheduled bool) {
 	switch {
 	case w.task == nil:
 		w.told <- struct{}{}
 	case inline:
-		w.task.run(true)
+		return w.task.run(true)
 	default:
 		go w.task.run(false)
 	}
+	return true
 }
 
 // wait waits as the task, or, if that is nil, as the goroutine that calls it.

@@ -36,24 +36,24 @@ func (t *Task) Leave() {
 	t.yield(struct{}{})
 }
 
-// run runs the task until it waits. Behind that somebody else may run it already: nothing of it is touched
-// any more.
-func (t *Task) run(inline bool) {
+// run runs the task until it waits, or, on a loop, has left that, which it returns. Behind that somebody else
+// may run it already: nothing of it is touched any more.
+func (t *Task) run(inline bool) (left bool) {
 	for {
 		t.inline = inline
 		if _, more := t.next(); !more {
-			return
+			return false
 		}
 		if t.leaving {
 			t.leaving = false
 			if inline {
 				go t.run(false)
-				return
+				return true
 			}
 			continue
 		}
 		if t.side.park(&t.waiter) {
-			return
+			return false
 		}
 	}
 }

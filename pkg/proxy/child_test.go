@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mysqlrw/mysqlrw/pkg/backend"
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox"
 )
 
@@ -24,6 +25,7 @@ const childVariable = "MYSQLRW_PROXY_CHILD"
 type childOptions struct {
 	Servers []sandbox.Server
 	Sizes   struct{ Pool int }
+	Check   time.Duration // of the servers
 }
 
 // childMemory is what a process says of itself, in bytes. Sys is what Go's runtime has from the
@@ -31,6 +33,8 @@ type childOptions struct {
 type childMemory struct {
 	Sys, Resident, Peak int64
 	Goroutines          int
+	// What it has done since it began: allocations, and system calls that read or write.
+	Mallocs, Reads, Writes int64
 }
 
 // child is a proxy in another process.
@@ -42,7 +46,7 @@ type child struct {
 }
 
 // startChild runs this test binary again, with TestChild alone.
-func startChild(t *testing.T, c *sandbox.Cluster, poolSize int) *child {
+func startChild(t *testing.T, c *sandbox.Cluster, poolSize int, check time.Duration) *child {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("memory is read from /proc")
@@ -51,7 +55,7 @@ func startChild(t *testing.T, c *sandbox.Cluster, poolSize int) *child {
 	for _, s := range c.Servers {
 		o.Servers = append(o.Servers, sandbox.Server{Name: s.Name, Host: s.Host, Port: s.Port, User: s.User, Password: s.Password}) //nolint:govet // not started
 	}
-	o.Sizes.Pool = poolSize
+	o.Sizes.Pool, o.Check = poolSize, check
 	text, err := json.Marshal(&o)
 	if err != nil {
 		t.Fatal(err)
@@ -118,8 +122,11 @@ func TestChild(t *testing.T) {
 		c.Servers = append(c.Servers, &o.Servers[i])
 	}
 	po := options(t, c)
+	for i := range po.Servers {
+		po.Servers[i].TLSMode = backend.TLSDisabled // crypto/tls allocates for each record that it reads
+	}
 	po.Log = slog.New(slog.DiscardHandler)
-	po.Pool.Max, po.Pool.MaxIdle, po.CheckInterval = o.Sizes.Pool, o.Sizes.Pool, time.Second
+	po.Pool.Max, po.Pool.MaxIdle, po.CheckInterval = o.Sizes.Pool, o.Sizes.Pool, o.Check
 	r := start(t, c, po)
 	fmt.Println(r.address)
 	in := bufio.NewScanner(os.Stdin)
@@ -130,7 +137,8 @@ func TestChild(t *testing.T) {
 		var stats runtime.MemStats
 		runtime.ReadMemStats(&stats)
 		m := childMemory{Sys: int64(stats.Sys - stats.HeapReleased), Goroutines: runtime.NumGoroutine()}
-		m.Resident, m.Peak = ofProcess("VmRSS:"), ofProcess("VmHWM:")
+		m.Resident, m.Peak = ofProcess("status", "VmRSS:")<<10, ofProcess("status", "VmHWM:")<<10
+		m.Mallocs, m.Reads, m.Writes = int64(stats.Mallocs), ofProcess("io", "syscr:"), ofProcess("io", "syscw:")
 		answer, err := json.Marshal(&m)
 		if err != nil {
 			t.Fatal(err)
@@ -139,9 +147,9 @@ func TestChild(t *testing.T) {
 	}
 }
 
-// ofProcess reads one of the numbers that Linux keeps for this process.
-func ofProcess(name string) int64 {
-	text, err := os.ReadFile("/proc/self/status")
+// ofProcess reads one of the numbers that Linux keeps for this process in a file.
+func ofProcess(file, name string) int64 {
+	text, err := os.ReadFile("/proc/self/" + file)
 	if err != nil {
 		return 0
 	}
@@ -151,7 +159,7 @@ func ofProcess(name string) int64 {
 		return 0
 	}
 	n, _ := strconv.ParseInt(fields[0], 10, 64)
-	return n << 10
+	return n
 }
 
 // underRace tells whether the race detector is in this binary: what the system counts means nothing

@@ -31,7 +31,7 @@ var (
 func TestMemory(t *testing.T) {
 	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
 		c := sandboxtest.Cluster(t, sandbox.Options{Flavor: f, Replicas: 1})
-		p := startChild(t, c, 20)
+		p := startChild(t, c, 20, time.Second)
 		t.Run("stalled", func(t *testing.T) { stalled(t, c, p) })
 		t.Run("idle", func(t *testing.T) { idle(t, c, p) })
 		t.Run("connects", func(t *testing.T) { connects(t, c, p) })

@@ -239,16 +239,22 @@ func (s *session) appendExecute(b []byte, l *link, req *request) ([]byte, error)
 	}
 	m.StatementID = on.id
 	m.Remember(st.types)
-	long := func(i int) bool {
-		for _, piece := range st.long {
-			var d wire.SendLongData
-			if d.Decode(piece) == nil && int(d.Param) == i {
-				return true
-			}
-		}
-		return false
+	var long func(i int) bool
+	if len(st.long) > 0 {
+		long = st.isLong
 	}
 	return m.Append(b, l.conn.Capabilities(), long)
+}
+
+// isLong tells whether a parameter came in pieces.
+func (st *statement) isLong(i int) bool {
+	for _, piece := range st.long {
+		var d wire.SendLongData
+		if d.Decode(piece) == nil && int(d.Param) == i {
+			return true
+		}
+	}
+	return false
 }
 
 // appendLongData appends the pieces of long data, which must come before the execution.
