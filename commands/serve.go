@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -78,6 +79,9 @@ func runServe(ctx context.Context, env *environment, c *cli.Context) error {
 	attended := make(chan error, 1)
 	go func() { attended <- s.attend(ctx, reloads) }()
 	end := s.serveAdmin()
+	if runtime.GOMAXPROCS(0) == 1 { // one for the loop that serves clients, and one for everything else
+		runtime.GOMAXPROCS(2)
+	}
 	s.proxy.Run()
 	err := <-attended
 	end() // last: the page shows what runs to the end

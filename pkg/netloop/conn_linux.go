@@ -25,9 +25,12 @@ type Conn struct {
 	users         atomic.Int64 // system calls under way, and closing
 }
 
-// closing is in Conn.users from Close on. The last one who uses the descriptor closes it, so that nobody
-// uses another one with its number.
-const closing = 1 << 32
+// closing is in Conn.users from Close on, and closed when the descriptor is none any more. The last one who
+// uses it closes it, once: its number may be another one's then.
+const (
+	closing = 1 << 32
+	closed  = 1 << 33
+)
 
 func newConn(of *Loops, fd int, local, remote net.Addr) *Conn {
 	c := &Conn{fd: fd, of: of, local: local, remote: remote}
@@ -76,8 +79,10 @@ func (c *Conn) done() {
 }
 
 func (c *Conn) close() {
-	c.of.forget(c.fd)
-	_ = unix.Close(c.fd)
+	if c.users.CompareAndSwap(closing, closing|closed) {
+		c.of.forget(c.fd)
+		_ = unix.Close(c.fd)
+	}
 }
 
 // Close ends the connection; who reads or writes returns with net.ErrClosed, and so does a second Close.

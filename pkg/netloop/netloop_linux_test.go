@@ -168,6 +168,41 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// TestClosedOnce: who uses a connection that is closed does nothing to the descriptor that has its number now.
+func TestClosedOnce(t *testing.T) {
+	ls := start(t, 1)
+	c, _ := pair(t, ls, "unix")
+	raw, err := c.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+	var pipes [8]struct{ r, w *os.File }
+	for i := range pipes {
+		if pipes[i].r, pipes[i].w, err = os.Pipe(); err != nil {
+			t.Fatal(err)
+		}
+		defer pipes[i].r.Close()
+		defer pipes[i].w.Close()
+	}
+	if err := raw.Control(func(uintptr) { t.Error("called") }); !errors.Is(err, net.ErrClosed) {
+		t.Error(err)
+	}
+	for _, err := range []error{c.Close(), c.CloseWrite(), c.WaitRead()} {
+		if !errors.Is(err, net.ErrClosed) {
+			t.Error(err)
+		}
+	}
+	for i := range pipes {
+		b := make([]byte, 1)
+		if _, err := pipes[i].w.Write([]byte("x")); err != nil {
+			t.Error(err)
+		} else if _, err := pipes[i].r.Read(b); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestStalled: a task whose writes find no room waits for that, others on the loop go on, and it goes on when
 // there is room, or when its time is over.
 func TestStalled(t *testing.T) {
@@ -383,4 +418,55 @@ func BenchmarkEcho(b *testing.B) {
 		_, _ = io.ReadFull(there, p)
 	}
 	_ = there.Close()
+}
+
+// TestSignal: tasks of a loop and goroutines wait for the same; a nudge lets one of them go on, and is kept
+// for one who comes later.
+func TestSignal(t *testing.T) {
+	ls := start(t, 1)
+	var s Signal
+	var lead atomic.Bool
+	var led, ended atomic.Int64
+	var all sync.WaitGroup
+	wait := func(task *Task) {
+		defer all.Done()
+		for !s.is() {
+			if lead.CompareAndSwap(true, false) {
+				led.Add(1)
+				s.Happen(task)
+			} else {
+				s.Wait(task)
+			}
+		}
+		ended.Add(1)
+	}
+	all.Add(8)
+	for i := range 6 {
+		c, there := pair(t, ls, "unix")
+		ls.Run(func(task *Task) {
+			c.Attach(task)
+			_, _ = c.Read(make([]byte, 1)) // from here on a loop runs it
+			if i%3 == 2 {
+				task.Leave()
+			}
+			wait(task)
+		})
+		_, _ = there.Write([]byte("x"))
+	}
+	go wait(nil)
+	go wait(nil)
+	lead.Store(true)
+	s.Nudge(nil)
+	all.Wait()
+	if led.Load() != 1 || ended.Load() != 8 {
+		t.Errorf("%d led, %d ended", led.Load(), ended.Load())
+	}
+	s.Wait(nil) // it has happened
+}
+
+// is tells whether it has happened.
+func (s *Signal) is() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.happened
 }

@@ -8,12 +8,17 @@ type Task struct {
 	yield func(struct{}) bool
 
 	// What follows belongs to whoever runs the task.
-	inline  bool  // that is a loop
-	leaving bool  // it yielded to be run by a goroutine of its own
-	side    *side // that it yielded to wait for
-	burst   int   // how often it has read without waiting
-	waiter  waiter
+	inline  bool   // that is a loop
+	leaving bool   // it yielded to be run by a goroutine of its own
+	parks   parker // that it yielded to wait for
+	burst   int    // how often it has read without waiting
+	// scheduled: it has others run by the scheduler, which the loop is told when it yields.
+	scheduled bool
+	waiter    waiter
 }
+
+// parker is what a task waits for. park is called when the task has yielded: from then on it may go on.
+type parker interface{ park(w *waiter) bool }
 
 // newTask makes a task that has not begun.
 func newTask(f func(*Task)) *Task {
@@ -36,13 +41,18 @@ func (t *Task) Leave() {
 	t.yield(struct{}{})
 }
 
-// run runs the task until it waits, or, on a loop, has left that, which it returns. Behind that somebody else
-// may run it already: nothing of it is touched any more.
+// run runs the task until it waits, or, on a loop, has left that. It returns whether the scheduler has
+// somebody to run because of it. Behind that somebody else may run the task already: nothing of it is touched
+// any more.
 func (t *Task) run(inline bool) (left bool) {
 	for {
 		t.inline = inline
-		if _, more := t.next(); !more {
-			return false
+		_, more := t.next()
+		if left = left || t.scheduled; left {
+			t.scheduled = false
+		}
+		if !more {
+			return left
 		}
 		if t.leaving {
 			t.leaving = false
@@ -52,16 +62,16 @@ func (t *Task) run(inline bool) (left bool) {
 			}
 			continue
 		}
-		if t.side.park(&t.waiter) {
-			return false
+		if t.parks.park(&t.waiter) {
+			return left
 		}
 	}
 }
 
-// wait waits until there may be something on one side of a connection.
-func (t *Task) wait(s *side) {
+// wait waits for one side of a connection, or a signal.
+func (t *Task) wait(p parker) {
 	t.burst = 0
-	t.side = s
+	t.parks = p
 	t.yield(struct{}{})
 }
 

@@ -434,6 +434,7 @@ func (p *Proxy) event(c *cluster, e topology.Event) {
 		}
 		if gone {
 			s.dialing.cut()
+			c.fetcher.close() // it may be of this server
 		}
 	}
 }

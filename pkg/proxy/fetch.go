@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/mysqlrw/mysqlrw/pkg/backend"
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
+	"github.com/mysqlrw/mysqlrw/pkg/netloop"
 	"github.com/mysqlrw/mysqlrw/pkg/status"
 	"github.com/mysqlrw/mysqlrw/route"
 )
@@ -16,23 +19,32 @@ import (
 //
 // A read must see what was committed before it arrived. So it may use the answer to a query that was
 // sent after that, and no other: it joins the batch that is sent when the query in flight has
-// returned, and never the one in flight. No goroutine belongs to the fetcher: whoever has an answer sends
-// the next query.
+// returned, and never the one in flight. No goroutine belongs to the fetcher: one session of a batch asks
+// for all of it, and is chosen by the one that lands before.
 type fetcher struct {
-	// ask asks, and tells done later; or returns why it cannot.
-	ask func(done func(*standing, error)) error
-
 	mu      sync.Mutex
 	flying  *flight // the batch that is asked for
 	waiting *flight // the one after
 	last    *standing
+
+	conn atomic.Pointer[backend.Conn] // to the primary; whoever flies uses it, and anybody may close it
+	of   int                          // the server of conn
 }
 
 // flight is one batch.
 type flight struct {
-	done chan struct{}
-	got  *standing
-	err  error
+	signal netloop.Signal // it has landed, or somebody may fly it
+	// What follows is under the fetcher's lock.
+	free   bool // nobody flies it yet
+	landed bool
+	got    *standing
+	err    error
+}
+
+// pilot is who asks, and waits as a task of the loops; nil is an ordinary goroutine.
+type pilot interface {
+	standing() (*standing, error)
+	waits() *netloop.Task
 }
 
 // standing is where the primary stood. It is immutable.
@@ -51,28 +63,31 @@ var errNoGTIDs = errors.New("gtid_mode is not ON, so its position proves nothing
 var errNotAsked = errors.New("its server is not watched, or has another question to answer")
 
 // fetch returns where the primary stood at some moment after since.
-func (f *fetcher) fetch(ctx context.Context, since time.Time) (*standing, error) {
+func (f *fetcher) fetch(p pilot, since time.Time) (*standing, error) {
 	f.mu.Lock()
 	if f.last != nil && !f.last.sent.Before(since) {
 		defer f.mu.Unlock()
 		return f.last, nil
 	}
 	if f.waiting == nil {
-		f.waiting = &flight{done: make(chan struct{})}
+		f.waiting = &flight{}
 	}
 	mine := f.waiting
-	next := f.take()
-	f.mu.Unlock()
-	f.send(next)
-	select {
-	case <-mine.done:
-		return mine.got, mine.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	flies := f.take() != nil
+	for !flies && !mine.landed {
+		f.mu.Unlock()
+		mine.signal.Wait(p.waits())
+		f.mu.Lock()
+		flies, mine.free = mine.free, false
 	}
+	f.mu.Unlock()
+	if flies {
+		f.fly(mine, p)
+	}
+	return mine.got, mine.err
 }
 
-// take makes the waiting batch the one that is asked for, unless one is. It is called with mu held.
+// take makes the batch that waits the one in flight, if there is none. The caller holds the lock.
 func (f *fetcher) take() *flight {
 	if f.flying != nil {
 		return nil
@@ -81,48 +96,63 @@ func (f *fetcher) take() *flight {
 	return f.flying
 }
 
-// send asks for a batch, if there is one, and for those after it that nobody can be asked for.
-func (f *fetcher) send(one *flight) {
-	for one != nil {
-		asked := one
-		err := f.ask(func(got *standing, err error) { f.send(f.landed(asked, got, err)) })
+// fly asks for a batch, and has somebody of the next one ask.
+func (f *fetcher) fly(mine *flight, p pilot) {
+	got, err := (*standing)(nil), errNotAsked
+	defer func() {
+		f.mu.Lock()
+		mine.got, mine.err, mine.landed = got, err, true
 		if err == nil {
-			return
+			f.last = got
 		}
-		one = f.landed(one, nil, err)
-	}
+		f.flying = nil
+		next := f.take()
+		if next != nil {
+			next.free = true
+		}
+		f.mu.Unlock()
+		if next != nil {
+			next.signal.Nudge(p.waits())
+		}
+		mine.signal.Happen(p.waits())
+	}()
+	got, err = p.standing()
 }
 
-// landed tells a batch its answer, and returns the next one.
-func (f *fetcher) landed(one *flight, got *standing, err error) (next *flight) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	one.got, one.err = got, err
-	if err == nil {
-		f.last = got
+// close ends the connection; the next flight opens another one.
+func (f *fetcher) close() {
+	if conn := f.conn.Swap(nil); conn != nil {
+		_ = conn.Close()
 	}
-	f.flying = nil
-	close(one.done)
-	return f.take()
 }
 
 // current returns where the cluster's primary stood at some moment after since.
 func (s *session) current(since time.Time) (*standing, error) {
 	s.p.counts.fetchWanted.Add(1)
-	s.aside()
-	return s.cluster.fetcher.fetch(s.ctx, since)
+	return s.cluster.fetcher.fetch(s, since)
 }
 
-// askPrimary asks the primary of this moment.
-func (c *cluster) askPrimary(p *Proxy, done func(*standing, error)) error {
+// waits is for the fetcher.
+func (s *session) waits() *netloop.Task { return s.task }
+
+// standing asks the primary of this moment: over the fetcher's own connection, for which any account will do,
+// and where that fails over the monitor's.
+func (s *session) standing() (*standing, error) {
+	c := s.cluster
 	i := c.monitor.Snapshot().Primary()
 	if i < 0 {
-		return errNoPrimary
+		return nil, errNoPrimary
 	}
-	p.counts.fetched.Add(1)
+	s.p.counts.fetched.Add(1)
+	if !c.byLog {
+		if got, err := s.askDirectly(i); err == nil {
+			return c.judged(i, got, nil)
+		}
+	}
+	s.aside()
 	var got *standing
 	ask := func(ctx context.Context, q status.Querier, server flavor.Server) error {
-		one := &standing{sent: p.now()}
+		one := &standing{sent: s.p.now()}
 		epoch := c.monitor.Epoch(i)
 		var err error
 		if c.byLog && server.Flavor == flavor.MySQL {
@@ -136,10 +166,53 @@ func (c *cluster) askPrimary(p *Proxy, done func(*standing, error)) error {
 		got = one
 		return err
 	}
-	if c.monitor.Ask(i, ask, func(err error) { done(c.judged(i, got, err)) }) {
-		return nil
+	asked := make(chan error, 1)
+	if !c.monitor.Ask(i, ask, func(err error) { asked <- err }) {
+		return nil, errNotAsked
 	}
-	return errNotAsked
+	err := <-asked
+	return c.judged(i, got, err)
+}
+
+// askDirectly asks a server over the fetcher's connection, in the session's place on its loop.
+func (s *session) askDirectly(i int) (*standing, error) {
+	f := &s.cluster.fetcher
+	ctx, cancel := context.WithTimeout(s.p.ctx, s.p.conf.Load().ConnectTimeout)
+	defer cancel()
+	conn := f.conn.Load()
+	if conn == nil || f.of != i || conn.Err() != nil {
+		s.aside()
+		f.close()
+		o := s.cluster.servers[i].dialing.options(s.account)
+		o.Loops = s.p.loops
+		var err error
+		if conn, err = backend.Dial(ctx, o); err != nil {
+			return nil, err
+		}
+		f.of = i
+		f.conn.Store(conn)
+	}
+	conn.Attach(s.task)
+	defer conn.Attach(nil)
+	one := &standing{sent: s.p.now()}
+	epoch := s.cluster.monitor.Epoch(i)
+	flavored := conn.Server().Flavor
+	r, err := conn.Query(ctx, status.StandingQuery(flavored))
+	if err == nil {
+		one.Standing, err = status.ReadStanding(flavored, func(column string) string {
+			text, _ := r.Get(0, column)
+			return text
+		})
+	}
+	if err != nil {
+		s.aside()
+		f.close()
+		return nil, err
+	}
+	if flavored == flavor.MySQL {
+		s.cluster.monitor.Learn(i, epoch, one.Executed)
+	}
+	return one, nil
 }
 
 // judged is what to make of an answer of the primary.

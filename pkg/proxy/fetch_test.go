@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mysqlrw/mysqlrw/pkg/gtid"
+	"github.com/mysqlrw/mysqlrw/pkg/netloop"
 	"github.com/mysqlrw/mysqlrw/pkg/status"
 )
 
@@ -21,7 +22,9 @@ type ledger struct {
 	slow     time.Duration
 }
 
-func (l *ledger) ask() (*standing, error) {
+func (l *ledger) waits() *netloop.Task { return nil }
+
+func (l *ledger) standing() (*standing, error) {
 	if l.together.Add(1) > 1 {
 		return nil, errors.New("two queries at once")
 	}
@@ -37,14 +40,6 @@ func (l *ledger) ask() (*standing, error) {
 	return &standing{sent: sent, Standing: status.Standing{Everything: at.Value()}}, nil
 }
 
-// later asks in a goroutine of its own, as the monitor's is.
-func later(ask func() (*standing, error)) func(func(*standing, error)) error {
-	return func(done func(*standing, error)) error {
-		go func() { done(ask()) }()
-		return nil
-	}
-}
-
 func (l *ledger) saw(t *testing.T, s *standing) int64 {
 	set, _ := s.Everything.Set()
 	return set.Last(gtid.Source{UUID: gtid.UUID{1}})
@@ -55,13 +50,13 @@ func (l *ledger) saw(t *testing.T, s *standing) int64 {
 func TestFetchInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &ledger{slow: 10 * time.Millisecond}
-		f := fetcher{ask: later(l.ask)}
+		f := fetcher{}
 		l.commits.Store(1)
 		var all sync.WaitGroup
 		read := func(want int64) {
 			since := time.Now()
 			all.Go(func() {
-				got, err := f.fetch(t.Context(), since)
+				got, err := f.fetch(l, since)
 				if err != nil {
 					t.Error(err)
 				} else if n := l.saw(t, got); n < want {
@@ -89,7 +84,7 @@ func TestFetchInFlight(t *testing.T) {
 func TestFetchCrowd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &ledger{slow: time.Millisecond}
-		f := fetcher{ask: later(l.ask)}
+		f := fetcher{}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		var all sync.WaitGroup
@@ -99,7 +94,7 @@ func TestFetchCrowd(t *testing.T) {
 				time.Sleep(time.Duration(i) * 37 * time.Microsecond)
 				for ctx.Err() == nil {
 					want := l.commits.Add(1)
-					got, err := f.fetch(t.Context(), time.Now())
+					got, err := f.fetch(l, time.Now())
 					if err != nil {
 						t.Error(err)
 						return
@@ -119,64 +114,49 @@ func TestFetchCrowd(t *testing.T) {
 	})
 }
 
-// TestFetchAbandoned: whoever waits may go. The others get their answer all the same.
-func TestFetchAbandoned(t *testing.T) {
+// TestFetchFails: an error is that of everybody in the batch, and the next batch asks again; so it is with a
+// panic, which is its own session's.
+func TestFetchFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &ledger{slow: 10 * time.Millisecond}
-		f := fetcher{ask: later(l.ask)}
-		gone, cancel := context.WithCancel(t.Context())
-		var all sync.WaitGroup
-		all.Go(func() { _, _ = f.fetch(t.Context(), time.Now()) })
-		synctest.Wait()
-		for range 3 { // they wait for the batch after
-			all.Go(func() {
-				if _, err := f.fetch(gone, time.Now()); err == nil {
-					t.Error("who was gone got an answer")
-				}
-			})
-		}
-		synctest.Wait()
-		cancel()
-		synctest.Wait()
-		for range 5 {
-			all.Go(func() {
-				if _, err := f.fetch(t.Context(), time.Now()); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		all.Wait()
-		if n := l.asked.Load(); n != 2 {
-			t.Errorf("%d queries, want 2", n)
+		var f fetcher
+		broken := errors.New("broken")
+		for _, how := range []*failing{{err: broken}, {err: broken, slow: time.Millisecond}, {panics: true, slow: time.Millisecond}} {
+			var all sync.WaitGroup
+			for range 5 {
+				all.Go(func() {
+					defer func() {
+						if r := recover(); r != nil && !how.panics {
+							t.Errorf("panic: %v", r)
+						}
+					}()
+					if _, err := f.fetch(how, time.Now()); err == nil || how.err != nil && !errors.Is(err, how.err) {
+						t.Errorf("got %v", err)
+					}
+				})
+			}
+			all.Wait()
+			time.Sleep(time.Millisecond)
+			if _, err := f.fetch(&ledger{}, time.Now()); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(time.Millisecond)
 		}
 	})
 }
 
-// TestFetchFails: an error is that of everybody in the batch, whether it comes at once or later, and the
-// next batch asks again.
-func TestFetchFails(t *testing.T) {
-	broken := errors.New("broken")
-	for name, ask := range map[string]func(func(*standing, error)) error{
-		"later": later(func() (*standing, error) { time.Sleep(time.Millisecond); return nil, broken }),
-		"now":   func(func(*standing, error)) error { return broken },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := fetcher{ask: ask}
-				var all sync.WaitGroup
-				for range 5 {
-					all.Go(func() {
-						if _, err := f.fetch(t.Context(), time.Now()); !errors.Is(err, broken) {
-							t.Errorf("got %v", err)
-						}
-					})
-				}
-				all.Wait()
-				f.ask = later((&ledger{}).ask)
-				if _, err := f.fetch(t.Context(), time.Now()); err != nil {
-					t.Error(err)
-				}
-			})
-		})
+// failing is a primary that does not answer.
+type failing struct {
+	err    error
+	panics bool
+	slow   time.Duration
+}
+
+func (b *failing) waits() *netloop.Task { return nil }
+
+func (b *failing) standing() (*standing, error) {
+	time.Sleep(b.slow) // the clock is the test's own
+	if b.panics {
+		panic("broken")
 	}
+	return nil, b.err
 }

@@ -72,7 +72,6 @@ const reloadWait = 5 * time.Second
 // newCluster makes a cluster, with the connections of old that stay the same. It asks nobody yet.
 func (p *Proxy) newCluster(o *Options, old *cluster) (*cluster, error) {
 	c := &cluster{done: make(chan struct{}), byLog: o.byLog()}
-	c.fetcher.ask = func(done func(*standing, error)) error { return c.askPrimary(p, done) }
 	c.users.Store(1)
 	watched := make([]topology.Server, 0, len(o.Servers))
 	for _, s := range o.Servers {
@@ -123,6 +122,7 @@ func (c *cluster) run(ctx context.Context) {
 func (c *cluster) end() {
 	c.stop()
 	<-c.done
+	c.fetcher.close()
 	for _, s := range c.servers {
 		if s.dialing.users.Add(-1) == 0 {
 			s.dialing.pool.Close()

@@ -27,21 +27,33 @@ type Standing struct {
 
 // AskStanding asks a primary where it stands, in one query, for which no privilege is needed.
 func AskStanding(ctx context.Context, q Querier, f flavor.Flavor) (Standing, error) {
-	if f == flavor.MariaDB {
-		return mariadbStanding(ctx, q)
-	}
-	// From left to right: a transaction that ends in between is seen in one of the two.
-	row, err := QueryRow(ctx, q, "SELECT @@GLOBAL.read_only AS ro, @@GLOBAL.gtid_mode AS mode, @@GLOBAL.gtid_owned AS owned, "+
-		"@@GLOBAL.gtid_executed AS executed")
+	row, err := QueryRow(ctx, q, StandingQuery(f))
 	if err != nil {
 		return Standing{}, fmt.Errorf("read the primary's position: %w", err)
 	}
-	executed, err := parseValue(f, row.Text("executed"))
+	return ReadStanding(f, row.Text)
+}
+
+// StandingQuery is the query of AskStanding, for who has no Querier. Its one row is for ReadStanding.
+func StandingQuery(f flavor.Flavor) string {
+	if f == flavor.MariaDB {
+		return "SELECT @@GLOBAL.read_only AS ro, @@GLOBAL." + flavor.AppliedPosition + " AS applied, @@GLOBAL.gtid_binlog_pos AS written"
+	}
+	// From left to right: a transaction that ends in between is seen in one of the two.
+	return "SELECT @@GLOBAL.read_only AS ro, @@GLOBAL.gtid_mode AS mode, @@GLOBAL.gtid_owned AS owned, @@GLOBAL.gtid_executed AS executed"
+}
+
+// ReadStanding reads the row of StandingQuery, whose texts are had by the names of its columns.
+func ReadStanding(f flavor.Flavor, text func(column string) string) (Standing, error) {
+	if f == flavor.MariaDB {
+		return mariadbStanding(text)
+	}
+	executed, err := parseValue(f, text("executed"))
 	if err != nil {
 		return Standing{}, fmt.Errorf("read gtid_executed: %w", err)
 	}
-	s := Standing{Executed: executed, Everything: executed, ReadOnly: row.Text("ro") != "0", NoGTIDs: row.Text("mode") != "ON"}
-	if text := row.Text("owned"); text != "" {
+	s := Standing{Executed: executed, Everything: executed, ReadOnly: text("ro") != "0", NoGTIDs: text("mode") != "ON"}
+	if text := text("owned"); text != "" {
 		owned, err := parseOwned(text)
 		if err != nil {
 			return Standing{}, fmt.Errorf("read gtid_owned: %w", err)
@@ -71,16 +83,12 @@ func parseOwned(text string) (gtid.Set, error) {
 	return gtid.Parse(plain.String())
 }
 
-func mariadbStanding(ctx context.Context, q Querier) (Standing, error) {
-	row, err := QueryRow(ctx, q, "SELECT @@GLOBAL.read_only AS ro, @@GLOBAL."+flavor.AppliedPosition+" AS applied, @@GLOBAL.gtid_binlog_pos AS written")
-	if err != nil {
-		return Standing{}, fmt.Errorf("read the primary's position: %w", err)
-	}
-	applied, err := parseValue(flavor.MariaDB, row.Text("applied"))
+func mariadbStanding(text func(column string) string) (Standing, error) {
+	applied, err := parseValue(flavor.MariaDB, text("applied"))
 	if err != nil {
 		return Standing{}, fmt.Errorf("read the applied position: %w", err)
 	}
-	written, err := parseValue(flavor.MariaDB, row.Text("written"))
+	written, err := parseValue(flavor.MariaDB, text("written"))
 	if err != nil {
 		return Standing{}, fmt.Errorf("read gtid_binlog_pos: %w", err)
 	}
@@ -88,7 +96,7 @@ func mariadbStanding(ctx context.Context, q Querier) (Standing, error) {
 	if err != nil {
 		return Standing{}, err
 	}
-	ro := row.Text("ro")
+	ro := text("ro")
 	return Standing{Executed: applied, Everything: all, ReadOnly: ro != "0" && ro != "OFF"}, nil
 }
 
