@@ -34,7 +34,9 @@ var rows = [][]string{
 	{"pkg/sandbox/sandboxtest"},
 	{"pkg/admin/pagetest", "pkg/proxy/clients"},
 	{"commands"},
-	{"cmd/mysqlrw"},
+	{"cmd/mysqlrw", "cmd/rwbench/internal/child", "cmd/rwbench/internal/figures"},
+	{"cmd/rwbench/internal/stage", "cmd/rwbench/internal/sysbench"},
+	{"cmd/rwbench"},
 }
 
 // testOnly are packages that only tests may import, from any row.

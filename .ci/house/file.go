@@ -92,12 +92,12 @@ func (s *source) readImports(tree *ast.File) {
 func (s *source) node(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.GoStmt:
-		s.goStatements = append(s.goStatements, s.place(n.Pos()))
+		s.started(n)
 	case *ast.FuncDecl:
 		s.function(n)
 	case *ast.CallExpr:
 		if called, ok := n.Fun.(*ast.SelectorExpr); ok && called.Sel.Name == "Go" { // of a group
-			s.goStatements = append(s.goStatements, s.place(n.Pos()))
+			s.started(n)
 		}
 		if name, ok := n.Fun.(*ast.Ident); ok && (name.Name == "print" || name.Name == "println") {
 			s.breaks("%s: %s is for debugging", s.place(n.Pos()), name.Name)
@@ -106,6 +106,14 @@ func (s *source) node(n ast.Node) bool {
 		s.selector(n)
 	}
 	return true
+}
+
+// started notes a goroutine, unless it is the benchmark's: that runs beside the product, and its clients and
+// servers are goroutines by nature.
+func (s *source) started(n ast.Node) {
+	if !strings.HasPrefix(s.path, "cmd/rwbench/") {
+		s.goStatements = append(s.goStatements, s.place(n.Pos()))
+	}
 }
 
 func (s *source) function(f *ast.FuncDecl) {

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mysqlrw/mysqlrw/cmd/rwbench/internal/stage"
+	"github.com/mysqlrw/mysqlrw/pkg/flavor"
+	"github.com/mysqlrw/mysqlrw/pkg/near"
+)
+
+// The words that flags take.
+var (
+	allLoads      = []string{"point_select", "read_only", "read_write", "instant", "consistency"}
+	allModes      = []string{"text", "prepared"}
+	allTLS        = []string{"plain", "tls"}
+	allCandidates = []string{"direct", "haproxy", "router", "router-split", "mysqlrw", "mysqlrw-eventual", "mysqlrw-global"}
+)
+
+// options are the command line.
+type options struct {
+	flavor                       flavor.Flavor
+	loads, modes, tls, candidate []string
+	threads                      []int
+	rounds                       int
+	seconds, warmup              time.Duration
+	peers                        []stage.Candidate
+	update                       bool
+	json, page                   string
+	mysqlrw, cache               string
+}
+
+const usageText = `usage: rwbench [flags]
+
+Measures mysqlrw beside HAProxy, MySQL Router and others on a primary and two replicas that it starts itself.
+Client, proxies and servers share this machine. --quick takes under a minute, everything some hours.
+
+`
+
+func parseOptions(args []string) (*options, error) {
+	o := &options{}
+	set := flag.NewFlagSet("rwbench", flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	quick := set.Bool("quick", false, "point selects as text with 8 threads, plain, one round of 2 s, unless other flags say otherwise")
+	kind := set.String("flavor", "mysql", "servers: mysql or mariadb")
+	list := func(name, value string, all []string, usage string) *string {
+		return set.String(name, value, usage+": "+strings.Join(all, ","))
+	}
+	loads := list("loads", strings.Join(allLoads, ","), allLoads, "what is done")
+	modes := list("modes", strings.Join(allModes, ","), allModes, "how statements are sent")
+	secure := list("tls", strings.Join(allTLS, ","), allTLS, "connections of clients; a proxy speaks with servers as its client does")
+	candidates := list("candidates", strings.Join(allCandidates, ","), allCandidates, "what stands before the servers; each --peer is added")
+	threads := set.String("threads", "1,8,64,512", "clients at a time")
+	set.IntVar(&o.rounds, "rounds", 5, "how often each candidate's turn comes")
+	seconds := set.Int("seconds", 4, "how long a turn is measured, in seconds")
+	warmup := set.Int("warmup", 1, "how long before that nothing is counted, in seconds")
+	set.BoolVar(&o.update, "update", false, "write docs/performance.json and the tables of docs/performance.md")
+	set.StringVar(&o.json, "json", "docs/performance.json", "the file of all figures that --update writes")
+	set.StringVar(&o.page, "page", "docs/performance.md", "the page whose tables --update writes")
+	set.StringVar(&o.mysqlrw, "mysqlrw", "", "path of a built mysqlrw; without it this tree's is built")
+	set.StringVar(&o.cache, "cache", os.Getenv("MYSQLRW_CACHE"), "folder of servers and their packages")
+	set.Func("peer", "another proxy that runs: NAME=HOST:PORT,pid=N; repeated", func(text string) error {
+		p, err := parsePeer(text)
+		o.peers = append(o.peers, p)
+		return err
+	})
+	if err := set.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			fmt.Print(usageText)
+			set.SetOutput(os.Stdout)
+			set.PrintDefaults()
+			return nil, err
+		}
+		return nil, fmt.Errorf("%w; rwbench --help lists the flags", err)
+	}
+	if set.NArg() > 0 {
+		return nil, fmt.Errorf("%q is no flag; rwbench --help lists them", set.Arg(0))
+	}
+	if *quick {
+		given := map[string]bool{}
+		set.Visit(func(f *flag.Flag) { given[f.Name] = true })
+		for name, value := range map[string]string{
+			"loads": "point_select", "modes": "text", "tls": "plain", "threads": "8", "rounds": "1", "seconds": "2", "candidates": "direct,haproxy,mysqlrw",
+		} {
+			if !given[name] {
+				_ = set.Set(name, value) // these values are good
+			}
+		}
+	}
+	o.seconds, o.warmup = time.Duration(*seconds)*time.Second, time.Duration(*warmup)*time.Second
+	var err error
+	if o.flavor, err = flavor.ParseFlavor(*kind); err != nil {
+		return nil, fmt.Errorf("--flavor: %w", err)
+	}
+	for _, l := range []struct {
+		to         *[]string
+		flag, text string
+		all        []string
+	}{
+		{&o.loads, "loads", *loads, allLoads},
+		{&o.modes, "modes", *modes, allModes},
+		{&o.tls, "tls", *secure, allTLS},
+		{&o.candidate, "candidates", *candidates, allCandidates},
+	} {
+		if *l.to, err = parseWords(l.flag, l.text, l.all); err != nil {
+			return nil, err
+		}
+	}
+	if o.threads, err = parseThreads(*threads); err != nil {
+		return nil, err
+	}
+	return o, o.check()
+}
+
+func (o *options) check() error {
+	switch {
+	case o.rounds < 1:
+		return fmt.Errorf("--rounds %d: at least 1 is needed", o.rounds)
+	case o.seconds < time.Second || o.warmup < time.Second:
+		return errors.New("--seconds and --warmup must be at least 1: sysbench counts in whole seconds")
+	}
+	for i, p := range o.peers {
+		taken := slices.Contains(allCandidates, p.Name) || slices.ContainsFunc(o.peers[:i], func(other stage.Candidate) bool { return other.Name == p.Name })
+		if taken {
+			return fmt.Errorf("--peer %s: another candidate has this name", p.Name)
+		}
+	}
+	return nil
+}
+
+// wants tells whether a candidate was asked for.
+func (o *options) wants(name string) bool { return slices.Contains(o.candidate, name) }
+
+func parseWords(name, text string, all []string) ([]string, error) {
+	var words []string
+	for _, w := range strings.Split(text, ",") {
+		w = strings.TrimSpace(w)
+		if !slices.Contains(all, w) {
+			meant := ""
+			if best := near.Word(w, all, 3); best != "" {
+				meant = fmt.Sprintf(", perhaps you mean %q", best)
+			}
+			return nil, fmt.Errorf("--%s: there is no %q%s; these are: %s", name, w, meant, strings.Join(all, ","))
+		}
+		words = append(words, w)
+	}
+	return words, nil
+}
+
+func parseThreads(text string) ([]int, error) {
+	var all []int
+	for _, t := range strings.Split(text, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(t))
+		if err != nil || n < 1 || n > 1500 {
+			return nil, fmt.Errorf("--threads: %q is no number from 1 to 1500; write them as 1,8,64", t)
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}
+
+// parsePeer reads NAME=HOST:PORT,pid=N.
+func parsePeer(text string) (stage.Candidate, error) {
+	form := errors.New("write it as NAME=HOST:PORT,pid=N, with the process id of the proxy")
+	name, rest, ok := strings.Cut(text, "=")
+	address, pid, ok2 := strings.Cut(rest, ",pid=")
+	if !ok || !ok2 || name == "" {
+		return stage.Candidate{}, form
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return stage.Candidate{}, form
+	}
+	c := stage.Candidate{Name: name, Host: host}
+	if c.Port, err = strconv.Atoi(port); err != nil {
+		return c, form
+	}
+	if c.PID, err = strconv.Atoi(pid); err != nil {
+		return c, form
+	}
+	return c, nil
+}

@@ -1,0 +1,82 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mysqlrw/mysqlrw/cmd/rwbench/internal/figures"
+	"github.com/mysqlrw/mysqlrw/cmd/rwbench/internal/sysbench"
+	"github.com/mysqlrw/mysqlrw/pkg/flavor"
+	"github.com/mysqlrw/mysqlrw/pkg/sandbox/sandboxtest"
+)
+
+// runAndRead runs rwbench with --update into a folder of the test, and returns what it wrote there.
+func runAndRead(t *testing.T, args ...string) *figures.Document {
+	t.Helper()
+	dir := t.TempDir()
+	file, page := filepath.Join(dir, "f.json"), filepath.Join(dir, "f.md")
+	text, err := os.ReadFile("../../docs/performance.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(page, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(t.Context(), append(args, "--update", "--json", file, "--page", page)); err != nil {
+		t.Fatal(err)
+	}
+	d, err := figures.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err = os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), d.Markdown()) {
+		t.Errorf("the page has not what was measured:\n%s", text)
+	}
+	return d
+}
+
+// complete fails for a candidate that has no figure.
+func complete(t *testing.T, d *figures.Document) {
+	t.Helper()
+	for _, table := range d.Tables {
+		for _, c := range table.Candidates {
+			if c.Failed != "" || len(c.Rounds) == 0 || c.Rounds[0] == nil {
+				t.Errorf("%s: %s: %+v", table.Label(), c.Name, c)
+				continue
+			}
+			s := c.Rounds[0]
+			if s.QPS <= 0 || s.P50 <= 0 || s.P50 > s.P95 || s.P95 > s.P99 || (s.Proxy != nil && (s.Proxy.CPU <= 0 || s.Proxy.RSS <= 0)) {
+				t.Errorf("%s: %s: %+v", table.Label(), c.Name, s)
+			}
+			if (c.Name == "direct") != (s.Proxy == nil) {
+				t.Errorf("%s: %s: proxy %+v", table.Label(), c.Name, s.Proxy)
+			}
+		}
+	}
+}
+
+// TestRun: one round of a second of each load, on real servers, through TLS and without.
+func TestRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs servers")
+	}
+	if _, err := sysbench.Find(); err != nil {
+		t.Skip(err)
+	}
+	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
+		d := runAndRead(t, "--quick", "--seconds", "1", "--flavor", f.String(), "--loads", "point_select,read_write", "--modes", "prepared", "--tls", "plain,tls",
+			"--threads", "4", "--candidates", "direct,mysqlrw")
+		if len(d.Tables) != 4 {
+			t.Errorf("%d tables, want 4", len(d.Tables))
+		}
+		complete(t, d)
+	})
+}
