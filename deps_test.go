@@ -35,7 +35,7 @@ var rows = [][]string{
 	{"pkg/admin/pagetest", "pkg/proxy/clients"},
 	{"commands"},
 	{"cmd/mysqlrw", "cmd/rwbench/internal/child", "cmd/rwbench/internal/figures"},
-	{"cmd/rwbench/internal/stage", "cmd/rwbench/internal/sysbench"},
+	{"cmd/rwbench/internal/instant", "cmd/rwbench/internal/stage", "cmd/rwbench/internal/sysbench"},
 	{"cmd/rwbench"},
 }
 

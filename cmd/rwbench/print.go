@@ -55,6 +55,9 @@ func printGrids(w io.Writer, d *figures.Document) error {
 // round keeps a hundredth: more digits are noise that makes the file of figures long.
 func round(v float64) float64 { return math.Round(v*100) / 100 }
 
+// round3 keeps a microsecond of what is in ms.
+func round3(v float64) float64 { return math.Round(v*1000) / 1000 }
+
 // use is what a proxy used for so many queries.
 func use(cpu time.Duration, rss, queries int64) *figures.ProxyUse {
 	return &figures.ProxyUse{CPU: round(cpu.Seconds() / float64(queries) * 1e6), RSS: round(float64(rss) / (1 << 20))}

@@ -50,6 +50,9 @@ func (b *bench) measure(ctx context.Context) error {
 			return err
 		}
 	}
+	if slices.Contains(b.loads, "instant") {
+		return b.instantLoad(ctx)
+	}
 	return nil
 }
 
@@ -136,8 +139,8 @@ var sysbenchScripts = map[string]string{
 	"point_select": "oltp_point_select", "read_only": "oltp_read_only", "read_write": "oltp_read_write",
 }
 
-func (b *bench) newStage(ctx context.Context) (*stage.Stage, error) {
-	s, err := stage.New(ctx, stage.Options{Flavor: b.flavor, CacheDir: b.cache, Progress: progress, MySQLRW: b.mysqlrw})
+func (b *bench) newStage(ctx context.Context, replicas int) (*stage.Stage, error) {
+	s, err := stage.New(ctx, stage.Options{Flavor: b.flavor, CacheDir: b.cache, Replicas: replicas, Progress: progress, MySQLRW: b.mysqlrw})
 	if err == nil {
 		b.versions[b.flavor.String()] = s.Cluster.Version.String()
 	}
@@ -148,7 +151,7 @@ func (b *bench) sysbenchLoads(ctx context.Context) (err error) {
 	if _, err := sysbench.Find(); err != nil {
 		return err
 	}
-	s, err := b.newStage(ctx)
+	s, err := b.newStage(ctx, 2)
 	if err != nil {
 		return err
 	}
@@ -216,9 +219,12 @@ func (b *bench) sysbenchTables(ctx context.Context, s *stage.Stage, load string,
 	return nil
 }
 
+// spare is what a turn may take beyond its time: clients that log in, replicas that catch up.
+const spare = time.Minute
+
 // turn is one round of one candidate. It begins when the replicas have caught up with the last one.
 func (b *bench) turn(ctx context.Context, s *stage.Stage, c stage.Candidate, l sysbench.Load) (*figures.Sample, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*(l.Warmup+l.Time)+time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 2*(l.Warmup+l.Time)+spare)
 	defer cancel()
 	if err := s.Cluster.WaitReplicated(ctx); err != nil {
 		return nil, err

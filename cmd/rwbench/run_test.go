@@ -3,16 +3,31 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/mysqlrw/mysqlrw/cmd/rwbench/internal/figures"
+	"github.com/mysqlrw/mysqlrw/cmd/rwbench/internal/instant"
 	"github.com/mysqlrw/mysqlrw/cmd/rwbench/internal/sysbench"
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox/sandboxtest"
 )
+
+// TestMain lets the test's program be what rwbench starts itself as.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && (os.Args[1] == instant.ServerWord || os.Args[1] == instant.ClientWord) {
+		if err := instant.Main(context.Background(), os.Args[1], os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	m.Run()
+}
 
 // runAndRead runs rwbench with --update into a folder of the test, and returns what it wrote there.
 func runAndRead(t *testing.T, args ...string) *figures.Document {
@@ -76,6 +91,20 @@ func TestRun(t *testing.T) {
 			"--threads", "4", "--candidates", "direct,mysqlrw")
 		if len(d.Tables) != 4 {
 			t.Errorf("%d tables, want 4", len(d.Tables))
+		}
+		complete(t, d)
+	})
+}
+
+// TestRun_instant: a round of every way that the scripted servers are used.
+func TestRun_instant(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs servers")
+	}
+	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
+		d := runAndRead(t, "--quick", "--seconds", "1", "--flavor", f.String(), "--loads", "instant", "--modes", "text,prepared", "--candidates", "direct,mysqlrw")
+		if len(d.Tables) != 2 {
+			t.Errorf("%d tables, want 2", len(d.Tables))
 		}
 		complete(t, d)
 	})

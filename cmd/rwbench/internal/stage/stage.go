@@ -42,6 +42,7 @@ type Stage struct {
 type Options struct {
 	Flavor   flavor.Flavor
 	CacheDir string
+	Replicas int             // as sandbox.Options
 	Delays   []time.Duration // of the replicas, in whole seconds
 	Progress func(string)
 	MySQLRW  string // path of the program; "" builds it
@@ -65,9 +66,8 @@ func New(ctx context.Context, o Options) (_ *Stage, err error) {
 		return nil, err
 	}
 	args := []string{"--max-connections=2000", "--max-prepared-stmt-count=1048576", "--ssl-ca=" + s.clientCert()}
-	o.Progress("starting a primary and two replicas of " + o.Flavor.String())
 	s.Cluster, err = sandbox.Start(ctx, sandbox.Options{
-		Flavor: o.Flavor, CacheDir: o.CacheDir, Progress: o.Progress, Delays: o.Delays, PrimaryArgs: args, ReplicaArgs: args,
+		Flavor: o.Flavor, CacheDir: o.CacheDir, Progress: o.Progress, Replicas: o.Replicas, Delays: o.Delays, PrimaryArgs: args, ReplicaArgs: args,
 	})
 	if err != nil {
 		return nil, err
