@@ -189,6 +189,7 @@ func (b *bench) starters(s *stage.Stage) []starter {
 		{"haproxy", func(ctx context.Context) (stage.Candidate, error) {
 			return s.HAProxy(ctx, s.Cluster.Primary().Address())
 		}},
+		{"router", s.Router},
 		mysqlrw("mysqlrw", "session"),
 		mysqlrw("mysqlrw-eventual", "eventual"),
 		mysqlrw("mysqlrw-global", "global"),

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -56,6 +57,45 @@ func TestFetchPackage_fails(t *testing.T) {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 	if _, err := FetchPackage(t.Context(), InstallOptions{}, "hello"); err == nil {
+		t.Error("got no error without a cache folder")
+	}
+}
+
+// TestFetchProgram runs a program of a package, with the libraries that it came with.
+func TestFetchProgram(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing is downloaded under -short")
+	}
+	if _, err := newApt(t.TempDir(), "", nil); errors.Is(err, errNoApt) {
+		t.Skip(err)
+	}
+	var lines []string
+	o := InstallOptions{CacheDir: t.TempDir(), Progress: func(line string) { lines = append(lines, line) }}
+	argv, root, err := FetchProgram(t.Context(), o, "hello", "hello")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), argv[0], append(argv[1:], "--version")...).Output()
+	if err != nil || !strings.Contains(string(out), "GNU Hello") || !strings.HasPrefix(argv[0], root) {
+		t.Errorf("%v: got %q, %v", argv, out, err)
+	}
+	fetched := len(lines)
+	if again, _, err := FetchProgram(t.Context(), o, "hello", "hello"); err != nil || again[0] != argv[0] || len(lines) != fetched {
+		t.Errorf("the second time got %v, %v after %q", again, err, lines[fetched:])
+	}
+}
+
+// TestFetchProgram_fails names the package.
+func TestFetchProgram_fails(t *testing.T) {
+	if _, err := newApt(t.TempDir(), "", nil); errors.Is(err, errNoApt) {
+		t.Skip(err)
+	}
+	cache := t.TempDir()
+	_, _, err := FetchProgram(t.Context(), InstallOptions{CacheDir: cache, Mirror: "file:" + filepath.Join(cache, "no-archive")}, "hello", "hello")
+	if err == nil || !strings.Contains(err.Error(), "fetch package hello") {
+		t.Errorf("got %v, want an error that names the package", err)
+	}
+	if _, _, err := FetchProgram(t.Context(), InstallOptions{}, "hello", "hello"); err == nil {
 		t.Error("got no error without a cache folder")
 	}
 }

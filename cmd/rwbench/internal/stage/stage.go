@@ -34,6 +34,7 @@ type Stage struct {
 	Password string // of Account
 
 	progress func(string)
+	install  sandbox.InstallOptions
 	mysqlrw  string // path of the program
 	running  []interface{ Stop() error }
 }
@@ -51,6 +52,7 @@ type Options struct {
 // New starts a cluster with an empty schema and the account. The caller must Close what it returns.
 func New(ctx context.Context, o Options) (_ *Stage, err error) {
 	s := &Stage{progress: o.Progress, Password: rand.Text()}
+	s.install = sandbox.InstallOptions{Flavor: o.Flavor, CacheDir: o.CacheDir, Progress: o.Progress}
 	if s.Dir, err = os.MkdirTemp("", "rwbench-"); err != nil {
 		return nil, err
 	}
