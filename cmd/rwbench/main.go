@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/mysqlrw/mysqlrw/cmd/rwbench/internal/instant"
 )
@@ -22,20 +23,39 @@ func dispatch(ctx context.Context, args []string) error {
 	return run(ctx, args)
 }
 
+// twice is how far apart two signals must be to be two: timeout(1) and `go run` send one to the process and to its
+// group.
+const twice = 300 * time.Millisecond
+
 func main() {
-	// The first signal ends what was started; the second one finds its default and ends rwbench at once, and the
-	// kernel and the guards of the servers end the rest.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop)
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go attend(signals, cancel)
 	err := dispatch(ctx, os.Args[1:])
 	switch {
 	case err == nil || errors.Is(err, flag.ErrHelp):
 	case ctx.Err() != nil:
 		fmt.Fprintln(os.Stderr, "rwbench: interrupted")
-		os.Exit(130)
+		os.Exit(interrupted)
 	default:
 		fmt.Fprintln(os.Stderr, "rwbench:", err)
 		os.Exit(1)
+	}
+}
+
+// interrupted is the exit code after a signal, as shells have it for a Ctrl-C.
+const interrupted = 130
+
+// attend has the first signal end what was started, and the second one end rwbench at once: the kernel and the guards
+// of the servers end the rest then. It goes on until the process ends.
+func attend(signals <-chan os.Signal, cancel func()) {
+	<-signals
+	cancel()
+	for first := time.Now(); ; {
+		<-signals
+		if time.Since(first) > twice {
+			os.Exit(interrupted)
+		}
 	}
 }

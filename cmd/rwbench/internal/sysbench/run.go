@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -27,7 +26,7 @@ type Target struct {
 	User, Password string
 	PID            int // of the proxy, whose use is read; 0 if there is none
 
-	// TLSDir has client-cert.pem, client-key.pem and cacert.pem, names that sysbench looks for in the folder
+	// TLSDir, an absolute path, has client-cert.pem, client-key.pem and cacert.pem, names that sysbench looks for in the folder
 	// that it runs in.
 	TLSDir string
 }
@@ -136,7 +135,7 @@ func start(t Target, args ...string) (*child.Process, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	file, err := os.CreateTemp("", "rwbench-sysbench-*.cnf")
+	file, err := os.CreateTemp(t.TLSDir, "sysbench-*.cnf")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -149,12 +148,7 @@ func start(t Target, args ...string) (*child.Process, func(), error) {
 		remove()
 		return nil, nil, err
 	}
-	path, err := filepath.Abs(file.Name())
-	if err != nil {
-		remove()
-		return nil, nil, err
-	}
-	p, err := child.Start(child.Options{Name: "sysbench", Dir: t.TLSDir}, append([]string{program, "--config-file=" + path}, args...)...)
+	p, err := child.Start(child.Options{Name: "sysbench", Dir: t.TLSDir}, append([]string{program, "--config-file=" + file.Name()}, args...)...)
 	if err != nil {
 		remove()
 		return nil, nil, err
