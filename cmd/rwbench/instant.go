@@ -17,7 +17,7 @@ import (
 // instantLoad measures the proxies before servers that answer at once, so that they are what a statement waits
 // for: a primary, and for mysqlrw, which wants one at level session, a replica that gets all the reads.
 func (b *bench) instantLoad(ctx context.Context) (err error) {
-	s, err := b.newStage(ctx, 1)
+	s, err := b.newStage(ctx, b.stageOptions(1))
 	if err != nil {
 		return err
 	}
@@ -85,14 +85,7 @@ func (b *bench) scripted(ctx context.Context, s *stage.Stage, self string) ([]st
 
 func (b *bench) instantStarters(s *stage.Stage, servers []stage.Server) []starter {
 	return []starter{
-		{"direct", func(context.Context) (stage.Candidate, error) {
-			host, port, err := net.SplitHostPort(servers[0].Address)
-			if err != nil {
-				return stage.Candidate{}, err
-			}
-			n, err := strconv.Atoi(port)
-			return stage.Candidate{Name: "direct", Host: host, Port: n}, err
-		}},
+		{"direct", func(context.Context) (stage.Candidate, error) { return at("direct", servers[0].Address) }},
 		{"haproxy", func(ctx context.Context) (stage.Candidate, error) { return s.HAProxy(ctx, servers[0].Address) }},
 		{"mysqlrw", func(ctx context.Context) (stage.Candidate, error) {
 			return s.MySQLRW(ctx, "mysqlrw", "session", servers)

@@ -30,6 +30,7 @@ type options struct {
 	flavor                       flavor.Flavor
 	loads, modes, tls, candidate []string
 	threads                      []int
+	lags, trips                  []time.Duration
 	rounds                       int
 	seconds, warmup              time.Duration
 	peers                        []stage.Candidate
@@ -59,6 +60,8 @@ func parseOptions(args []string) (*options, error) {
 	secure := list("tls", strings.Join(allTLS, ","), allTLS, "connections of clients; a proxy speaks with servers as its client does")
 	candidates := list("candidates", strings.Join(allCandidates, ","), allCandidates, "what stands before the servers; each --peer is added")
 	threads := set.String("threads", "1,8,64,512", "clients at a time")
+	lags := set.String("lags", "0s,10ms,1s", "consistency: how late replicas are; whole seconds are their own delay, others that of a relay")
+	trips := set.String("trips", "0s,1ms,5ms", "consistency: round trips between proxy and servers")
 	set.IntVar(&o.rounds, "rounds", 5, "how often each candidate's turn comes")
 	seconds := set.Int("seconds", 4, "how long a turn is measured, in seconds")
 	warmup := set.Int("warmup", 1, "how long before that nothing is counted, in seconds")
@@ -85,15 +88,7 @@ func parseOptions(args []string) (*options, error) {
 		return nil, fmt.Errorf("%q is no flag; rwbench --help lists them", set.Arg(0))
 	}
 	if *quick {
-		given := map[string]bool{}
-		set.Visit(func(f *flag.Flag) { given[f.Name] = true })
-		for name, value := range map[string]string{
-			"loads": "point_select", "modes": "text", "tls": "plain", "threads": "8", "rounds": "1", "seconds": "2", "candidates": "direct,haproxy,mysqlrw",
-		} {
-			if !given[name] {
-				_ = set.Set(name, value) // these values are good
-			}
-		}
+		makeQuick(set)
 	}
 	o.seconds, o.warmup = time.Duration(*seconds)*time.Second, time.Duration(*warmup)*time.Second
 	var err error
@@ -117,7 +112,26 @@ func parseOptions(args []string) (*options, error) {
 	if o.threads, err = parseThreads(*threads); err != nil {
 		return nil, err
 	}
+	if o.lags, err = parseDurations("lags", *lags); err != nil {
+		return nil, err
+	}
+	if o.trips, err = parseDurations("trips", *trips); err != nil {
+		return nil, err
+	}
 	return o, o.check()
+}
+
+// makeQuick sets what was not given to what is over soon.
+func makeQuick(set *flag.FlagSet) {
+	given := map[string]bool{}
+	set.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	for name, value := range map[string]string{
+		"loads": "point_select", "modes": "text", "tls": "plain", "threads": "8", "rounds": "1", "seconds": "2", "candidates": "direct,haproxy,mysqlrw",
+	} {
+		if !given[name] {
+			_ = set.Set(name, value) // these values are good
+		}
+	}
 }
 
 func (o *options) check() error {
@@ -163,6 +177,18 @@ func parseThreads(text string) ([]int, error) {
 			return nil, fmt.Errorf("--threads: %q is no number from 1 to 1500; write them as 1,8,64", t)
 		}
 		all = append(all, n)
+	}
+	return all, nil
+}
+
+func parseDurations(name, text string) ([]time.Duration, error) {
+	var all []time.Duration
+	for _, t := range strings.Split(text, ",") {
+		d, err := time.ParseDuration(strings.TrimSpace(t))
+		if err != nil || d < 0 || d > time.Minute {
+			return nil, fmt.Errorf("--%s: %q is no time up to a minute; write them as 0s,10ms,1s", name, t)
+		}
+		all = append(all, d)
 	}
 	return all, nil
 }

@@ -38,6 +38,8 @@ func TestParseOptions_bad(t *testing.T) {
 		{"--threads 8,0", "write them as 1,8,64"},
 		{"--rounds 0", "at least 1"},
 		{"--seconds 0", "whole seconds"},
+		{"--lags 5", "write them as 0s,10ms,1s"},
+		{"--trips 1ms,-1ms", "--trips"},
 		{"--peer x", "NAME=HOST:PORT,pid=N"},
 		{"--peer x=h,pid=1", "NAME=HOST:PORT,pid=N"},
 		{"--peer x=h:1,pid=z", "NAME=HOST:PORT,pid=N"},

@@ -51,7 +51,12 @@ func (b *bench) measure(ctx context.Context) error {
 		}
 	}
 	if slices.Contains(b.loads, "instant") {
-		return b.instantLoad(ctx)
+		if err := b.instantLoad(ctx); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(b.loads, "consistency") {
+		return b.consistencyLoad(ctx)
 	}
 	return nil
 }
@@ -139,8 +144,13 @@ var sysbenchScripts = map[string]string{
 	"point_select": "oltp_point_select", "read_only": "oltp_read_only", "read_write": "oltp_read_write",
 }
 
-func (b *bench) newStage(ctx context.Context, replicas int) (*stage.Stage, error) {
-	s, err := stage.New(ctx, stage.Options{Flavor: b.flavor, CacheDir: b.cache, Replicas: replicas, Progress: progress, MySQLRW: b.mysqlrw})
+func (b *bench) stageOptions(replicas int) stage.Options {
+	return stage.Options{Flavor: b.flavor, CacheDir: b.cache, Replicas: replicas, Progress: progress, MySQLRW: b.mysqlrw}
+}
+
+// newStage starts servers, and notes their version.
+func (b *bench) newStage(ctx context.Context, o stage.Options) (*stage.Stage, error) {
+	s, err := stage.New(ctx, o)
 	if err == nil {
 		b.versions[b.flavor.String()] = s.Cluster.Version.String()
 	}
@@ -151,7 +161,7 @@ func (b *bench) sysbenchLoads(ctx context.Context) (err error) {
 	if _, err := sysbench.Find(); err != nil {
 		return err
 	}
-	s, err := b.newStage(ctx, 2)
+	s, err := b.newStage(ctx, b.stageOptions(2))
 	if err != nil {
 		return err
 	}

@@ -109,3 +109,31 @@ func TestRun_instant(t *testing.T) {
 		complete(t, d)
 	})
 }
+
+// TestRun_consistency: no read of the proxy's is stale but at level eventual, whatever the lag and the way.
+func TestRun_consistency(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs servers")
+	}
+	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
+		d := runAndRead(t, "--quick", "--seconds", "1", "--flavor", f.String(), "--loads", "consistency", "--candidates", "mysqlrw",
+			"--lags", "10ms,1s", "--trips", "1ms")
+		if len(d.Reads) != 1 || len(d.Reads[0].Cells) != 2*4 {
+			t.Fatalf("got %+v", d.Reads)
+		}
+		for _, c := range d.Reads[0].Cells {
+			if c.Failed != "" || c.Pairs == 0 || c.Plain <= 0 || c.Median <= 0 || c.P95 < c.Median {
+				t.Errorf("%+v", c)
+			}
+			if c.Stale > 0 && c.Level != "eventual" {
+				t.Errorf("stale reads: %+v", c)
+			}
+			if c.Replicas > 0 && c.Level == "strong" {
+				t.Errorf("reads that must be the primary's: %+v", c)
+			}
+			if c.Median < c.RoundTrip {
+				t.Errorf("faster than its way: %+v", c)
+			}
+		}
+	})
+}
