@@ -75,6 +75,9 @@ func (b *bench) readsWithLag(ctx context.Context, lag time.Duration) (cells []fi
 	if err != nil {
 		return nil, err
 	}
+	if len(readers) == 0 {
+		return nil, errNobody
+	}
 	f := fresh{warmup: b.warmup, budget: b.seconds, settle: s.Cluster.WaitReplicated}
 	for _, trip := range b.trips {
 		for _, r := range relays {
@@ -117,6 +120,7 @@ func (b *bench) readers(ctx context.Context, s *stage.Stage, servers []stage.Ser
 			return s.MySQLRW(ctx, "mysqlrw-"+level, level, servers)
 		}})
 	}
+	all = append(all, reader{"router-split", "session", func(ctx context.Context) (stage.Candidate, error) { return s.RouterSplit(ctx, servers) }})
 	var readers []reader
 	var candidates []stage.Candidate
 	for _, r := range all {

@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"net"
 	"os"
-	"strconv"
 
 	"github.com/mysqlrw/mysqlrw/cmd/rwbench/internal/figures"
 	"github.com/mysqlrw/mysqlrw/cmd/rwbench/internal/instant"
@@ -34,6 +32,9 @@ func (b *bench) instantLoad(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if len(all) == 0 {
+		return errNobody
+	}
 	for _, mode := range b.modes {
 		for _, threads := range b.threads {
 			client := instant.ClientOptions{
@@ -43,7 +44,7 @@ func (b *bench) instantLoad(ctx context.Context) (err error) {
 			err := b.turns(ctx, figures.Setting{Load: "instant", Mode: mode, Threads: threads}, all,
 				func(ctx context.Context, c stage.Candidate) (*figures.Sample, error) {
 					one := client
-					one.Address = net.JoinHostPort(c.Host, strconv.Itoa(c.Port))
+					one.Address = c.HostPort()
 					return instantTurn(ctx, self, &one, c.PID)
 				})
 			if err != nil {

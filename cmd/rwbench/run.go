@@ -131,6 +131,9 @@ func (b *bench) candidates(ctx context.Context, starts []starter) ([]stage.Candi
 	return all, nil
 }
 
+// errNobody is that nothing of what was asked for can be measured.
+var errNobody = errors.New("no candidate is left: choose others with --candidates")
+
 // starter starts one candidate.
 type starter struct {
 	name  string
@@ -167,7 +170,7 @@ func (b *bench) sysbenchLoads(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	progress("filling the tables")
-	primary := b.target(s, s.Direct())
+	primary := b.target(s, s.Direct(), false)
 	if err := sysbench.Prepare(ctx, primary); err != nil {
 		return err
 	}
@@ -179,6 +182,9 @@ func (b *bench) sysbenchLoads(ctx context.Context) (err error) {
 		return err
 	}
 	all = append(all, b.peers...)
+	if len(all) == 0 {
+		return errNobody
+	}
 	for _, load := range b.loads {
 		if !isSysbench(load) {
 			continue
@@ -200,14 +206,16 @@ func (b *bench) starters(s *stage.Stage) []starter {
 			return s.HAProxy(ctx, s.Cluster.Primary().Address())
 		}},
 		{"router", s.Router},
+		{"router-split", func(ctx context.Context) (stage.Candidate, error) { return s.RouterSplit(ctx, s.Servers()) }},
 		mysqlrw("mysqlrw", "session"),
 		mysqlrw("mysqlrw-eventual", "eventual"),
 		mysqlrw("mysqlrw-global", "global"),
 	}
 }
 
-func (b *bench) target(s *stage.Stage, c stage.Candidate) sysbench.Target {
-	return sysbench.Target{Host: c.Host, Port: c.Port, User: stage.Account, Password: s.Password, PID: c.PID, TLSDir: s.TLSDir()}
+func (b *bench) target(s *stage.Stage, c stage.Candidate, tls bool) sysbench.Target {
+	host, port := c.Address(tls)
+	return sysbench.Target{Host: host, Port: port, User: stage.Account, Password: s.Password, PID: c.PID, TLSDir: s.TLSDir()}
 }
 
 // sysbenchTables measures one load in every way that was asked for.
@@ -240,7 +248,7 @@ func (b *bench) turn(ctx context.Context, s *stage.Stage, c stage.Candidate, l s
 	if err := s.Cluster.WaitReplicated(ctx); err != nil {
 		return nil, err
 	}
-	r, err := sysbench.Run(ctx, b.target(s, c), l)
+	r, err := sysbench.Run(ctx, b.target(s, c, l.TLS), l)
 	if err != nil {
 		return nil, err
 	}

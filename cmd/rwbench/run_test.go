@@ -116,9 +116,10 @@ func TestRun_consistency(t *testing.T) {
 		t.Skip("needs servers")
 	}
 	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
+		lag := map[flavor.Flavor]string{flavor.MySQL: "10ms", flavor.MariaDB: "1s"}[f]
 		d := runAndRead(t, "--quick", "--seconds", "1", "--flavor", f.String(), "--loads", "consistency", "--candidates", "mysqlrw",
-			"--lags", "10ms,1s", "--trips", "1ms")
-		if len(d.Reads) != 1 || len(d.Reads[0].Cells) != 2*4 {
+			"--lags", lag, "--trips", "1ms")
+		if len(d.Reads) != 1 || len(d.Reads[0].Cells) != 4 {
 			t.Fatalf("got %+v", d.Reads)
 		}
 		for _, c := range d.Reads[0].Cells {
@@ -136,4 +137,26 @@ func TestRun_consistency(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRun_router: MySQL Router forwards and splits, through TLS and without, if it can be had.
+func TestRun_router(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs servers")
+	}
+	if _, err := sysbench.Find(); err != nil {
+		t.Skip(err)
+	}
+	d := runAndRead(t, "--quick", "--seconds", "1", "--candidates", "direct,router,router-split", "--tls", "plain,tls", "--threads", "4")
+	if len(d.Tables) != 2 {
+		t.Fatalf("%d tables, want 2", len(d.Tables))
+	}
+	switch n := len(d.Tables[0].Candidates); n {
+	case 1:
+		t.Skip("MySQL Router is not here")
+	case 3:
+	default:
+		t.Errorf("%d candidates, want 3", n)
+	}
+	complete(t, d)
 }

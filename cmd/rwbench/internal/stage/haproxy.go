@@ -79,7 +79,7 @@ func freePort() (int, error) {
 // answers is an error while nobody listens.
 func answers(ctx context.Context, c Candidate) error {
 	d := net.Dialer{Timeout: time.Second}
-	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(c.Host, strconv.Itoa(c.Port)))
+	conn, err := d.DialContext(ctx, "tcp", c.HostPort())
 	if err != nil {
 		return err
 	}

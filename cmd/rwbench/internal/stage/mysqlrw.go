@@ -95,7 +95,7 @@ func (s *Stage) mysqlrwConfig(level string, servers []Server) string {
 // Open returns connections of the account to a candidate.
 func (s *Stage) Open(c Candidate) *sql.DB {
 	conf := mysql.NewConfig()
-	conf.Net, conf.Addr, conf.User, conf.Passwd, conf.DBName = "tcp", net.JoinHostPort(c.Host, strconv.Itoa(c.Port)), Account, s.Password, Database
+	conf.Net, conf.Addr, conf.User, conf.Passwd, conf.DBName = "tcp", c.HostPort(), Account, s.Password, Database
 	conf.InterpolateParams, conf.Logger = true, &mysql.NopLogger{}
 	connector, err := mysql.NewConnector(conf)
 	if err != nil {

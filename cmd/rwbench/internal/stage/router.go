@@ -6,7 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
+	"slices"
 
 	"github.com/mysqlrw/mysqlrw/cmd/rwbench/internal/child"
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox"
@@ -15,6 +15,7 @@ import (
 // router is MySQL Router's program, from PATH or out of the package that mysqld comes with.
 type router struct {
 	argv    []string // what goes before its arguments
+	keyring []string // the same of mysqlrouter_keyring
 	plugins string
 	version string
 }
@@ -22,7 +23,7 @@ type router struct {
 func (s *Stage) findRouter(ctx context.Context) (*router, error) {
 	var r router
 	if path, err := exec.LookPath("mysqlrouter"); err == nil {
-		r.argv = []string{path} // it knows its own plugins
+		r.argv, r.keyring = []string{path}, []string{path + "_keyring"} // they know their own plugins
 	} else {
 		argv, root, err := sandbox.FetchProgram(ctx, s.install, "mysql-router", "mysqlrouter")
 		if ctx.Err() != nil {
@@ -31,36 +32,31 @@ func (s *Stage) findRouter(ctx context.Context) (*router, error) {
 		if err != nil {
 			return nil, &Missing{"MySQL Router", "install the package mysql-router, which is in Debian's newest suite, or mysql-router-community of Oracle's archive: " + err.Error()}
 		}
-		r.argv = argv
+		r.argv, r.keyring = argv, slices.Clone(argv)
+		r.keyring[len(argv)-1] += "_keyring"
 		r.plugins = filepath.Join(root, "usr/lib/mysqlrouter/plugin")
 	}
 	r.version = versionOf(ctx, "Ver", append(r.argv, "--version")...)
 	return &r, nil
 }
 
-// startRouter runs it with a configuration, in a folder of its own.
-func (s *Stage) startRouter(ctx context.Context, r *router, c Candidate, routing string) (Candidate, error) {
+// runRouter runs it with a configuration, in a folder of its own.
+func (s *Stage) runRouter(r *router, c Candidate, config string) (*child.Process, Candidate, error) {
 	dir := filepath.Join(s.Dir, c.Name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return c, err
+		return nil, c, err
 	}
 	file := filepath.Join(dir, "router.conf")
-	var b strings.Builder
-	fmt.Fprintf(&b, "[DEFAULT]\nmax_total_connections = 4000\nlogging_folder =\nruntime_folder = %s\ndata_folder = %s\n", dir, dir)
-	if r.plugins != "" {
-		fmt.Fprintf(&b, "plugin_folder = %s\n", r.plugins)
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		return nil, c, freeError(c.Name, err)
 	}
-	b.WriteString(routing)
-	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
-		return c, freeError(c.Name, err)
-	}
-	p, err := child.Start(child.Options{Name: c.Name, Dir: dir}, append(r.argv, "-c", file)...)
+	p, err := child.Start(child.Options{Name: c.Name, Dir: dir}, append(slices.Clone(r.argv), "-c", file)...)
 	if err != nil {
-		return c, err
+		return nil, c, err
 	}
 	s.Own(p)
 	c.PID, c.Version = p.PID(), r.version
-	return c, p.Poll(ctx, func() error { return answers(ctx, c) })
+	return p, c, nil
 }
 
 // Router starts MySQL Router where it knows no SQL: everything goes to the primary, TLS included.
@@ -73,7 +69,14 @@ func (s *Stage) Router(ctx context.Context) (Candidate, error) {
 	if c.Port, err = freePort(); err != nil {
 		return c, err
 	}
-	return s.startRouter(ctx, r, c, fmt.Sprintf(`[logger]
+	plugins := ""
+	if r.plugins != "" {
+		plugins = "plugin_folder = " + r.plugins + "\n"
+	}
+	p, c, err := s.runRouter(r, c, fmt.Sprintf(`[DEFAULT]
+max_total_connections = 4000
+logging_folder =
+%s[logger]
 level = WARNING
 [routing:forward]
 bind_address = %s
@@ -83,5 +86,9 @@ routing_strategy = first-available
 protocol = classic
 client_ssl_mode = PASSTHROUGH
 server_ssl_mode = AS_CLIENT
-`, c.Host, c.Port, s.Cluster.Primary().Address()))
+`, plugins, c.Host, c.Port, s.Cluster.Primary().Address()))
+	if err != nil {
+		return c, err
+	}
+	return c, p.Poll(ctx, func() error { return answers(ctx, c) })
 }

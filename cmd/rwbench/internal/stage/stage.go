@@ -12,8 +12,10 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -143,9 +145,21 @@ type Candidate struct {
 	Name    string
 	Host    string
 	Port    int
+	TLSPort int    // another port for TLS; 0 if there is none
 	PID     int    // of the proxy; 0 if there is none
 	Version string // "" if it is not known
 }
+
+// Address is where a client connects, with TLS or without.
+func (c *Candidate) Address(tls bool) (host string, port int) {
+	if tls && c.TLSPort != 0 {
+		return c.Host, c.TLSPort
+	}
+	return c.Host, c.Port
+}
+
+// HostPort is the same without TLS, in one.
+func (c *Candidate) HostPort() string { return net.JoinHostPort(c.Host, strconv.Itoa(c.Port)) }
 
 // Direct is the primary itself.
 func (s *Stage) Direct() Candidate {
@@ -156,7 +170,7 @@ func (s *Stage) Direct() Candidate {
 // Missing is the error of a proxy whose program is not here: no failure of the benchmark.
 type Missing struct{ Name, Advice string }
 
-// Error says what to install.
+// Error says what to do.
 func (m *Missing) Error() string { return m.Name + " is not here: " + m.Advice }
 
 // quote writes a TOML string.
