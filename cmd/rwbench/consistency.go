@@ -41,7 +41,7 @@ func (b *bench) consistencyLoad(ctx context.Context) error {
 		r.Cells = append(r.Cells, cells...)
 	}
 	b.document.Reads = append(b.document.Reads, r)
-	return nil
+	return b.keep()
 }
 
 func (b *bench) readsWithLag(ctx context.Context, lag time.Duration) (cells []figures.ReadsCell, err error) {

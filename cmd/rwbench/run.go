@@ -36,7 +36,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	if o.update {
-		return b.write()
+		return nil // each table was written when it was done
 	}
 	return printGrids(os.Stdout, b.document)
 }
@@ -102,7 +102,15 @@ func (b *bench) turns(ctx context.Context, setting figures.Setting, all []stage.
 		}
 	}
 	b.document.Tables = append(b.document.Tables, t)
-	return nil
+	return b.keep()
+}
+
+// keep writes what there is so far: a run of hours that is interrupted has not been for nothing.
+func (b *bench) keep() error {
+	if !b.update {
+		return nil
+	}
+	return b.write()
 }
 
 // candidates starts what was asked for and is here, and says what is not.

@@ -29,6 +29,9 @@ func (s *Stage) build(ctx context.Context, given string) (string, error) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build mysqlrw: %w: %s; run rwbench in the module's folder, or name a built one with --mysqlrw", err, strings.TrimSpace(string(out)))
 	}
+	if out, err := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty").Output(); err == nil {
+		s.version = strings.TrimSpace(string(out))
+	}
 	return path, nil
 }
 
@@ -61,7 +64,7 @@ func (s *Stage) MySQLRW(ctx context.Context, name, level string, servers []Serve
 		return Candidate{}, err
 	}
 	s.Own(p)
-	c := Candidate{Name: name, PID: p.PID()}
+	c := Candidate{Name: name, PID: p.PID(), Version: s.version}
 	err = p.Await(ctx, func(line string) bool {
 		m := readyLine.FindStringSubmatch(line)
 		if m == nil {

@@ -38,6 +38,7 @@ type Stage struct {
 	progress func(string)
 	install  sandbox.InstallOptions
 	mysqlrw  string // path of the program
+	version  string // of the tree that it was built from; "" if it was not
 	running  []interface{ Stop() error }
 }
 

@@ -40,3 +40,15 @@ func TestParse_fails(t *testing.T) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
+
+// TestFirstFatal has what sysbench printed at a port that nobody listens on.
+func TestFirstFatal(t *testing.T) {
+	const text = "Initializing worker threads...\n\nFATAL: unable to connect to MySQL server on host '127.0.0.1', port 1, aborting...\n" +
+		"FATAL: error 2002: Can't connect to server on '127.0.0.1' (115)\nFATAL: `thread_init' function failed: x\n"
+	if got, want := firstFatal(text), "error 2002: Can't connect to server on '127.0.0.1' (115)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := firstFatal("nothing of this\n"); got != "" {
+		t.Errorf("got %q", got)
+	}
+}

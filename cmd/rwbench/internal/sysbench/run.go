@@ -87,11 +87,17 @@ func Run(ctx context.Context, t Target, l Load) (*Result, error) {
 		return nil, err
 	}
 	defer remove()
-	result, err := measure(ctx, p, t.PID)
-	if err != nil {
-		return nil, err
+	result, failed := measure(ctx, p, t.PID)
+	if failed != nil && ctx.Err() == nil {
+		_ = p.Stop() // it has ended, unless the proxy's use could not be read
 	}
 	text, err := p.Wait(ctx)
+	if fatal := firstFatal(text); fatal != "" && ctx.Err() == nil {
+		return nil, fmt.Errorf("sysbench: %s", fatal)
+	}
+	if failed != nil {
+		return nil, failed
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -101,6 +107,16 @@ func Run(ctx context.Context, t Target, l Load) (*Result, error) {
 	}
 	result.Report = *report
 	return result, nil
+}
+
+// firstFatal is what sysbench stumbled over first: what it says last is what followed from that.
+func firstFatal(text string) string {
+	for line := range strings.Lines(text) {
+		if _, what, ok := strings.Cut(line, "FATAL: "); ok && !strings.HasPrefix(what, "unable to connect") { // the next line says why
+			return strings.TrimSpace(what)
+		}
+	}
+	return ""
 }
 
 // measure reads the use at both ends of the measured part.
