@@ -70,7 +70,7 @@ func parseOptions(args []string) (*options, error) {
 	set.StringVar(&o.page, "page", "docs/performance.md", "the page whose tables --update writes")
 	set.StringVar(&o.mysqlrw, "mysqlrw", "", "path of a built mysqlrw; without it this tree's is built")
 	set.StringVar(&o.cache, "cache", os.Getenv("MYSQLRW_CACHE"), "folder of servers and their packages")
-	set.Func("peer", "another proxy that runs: NAME=HOST:PORT,pid=N; repeated", func(text string) error {
+	set.Func("peer", "another proxy: NAME=HOST:PORT,pid=N or NAME=HOST:PORT,pidfile=PATH; repeated. rwbench waits until the account that it makes can log in there", func(text string) error {
 		p, err := parsePeer(text)
 		o.peers = append(o.peers, p)
 		return err
@@ -193,11 +193,11 @@ func parseDurations(name, text string) ([]time.Duration, error) {
 	return all, nil
 }
 
-// parsePeer reads NAME=HOST:PORT,pid=N.
+// parsePeer reads NAME=HOST:PORT,pid=N or NAME=HOST:PORT,pidfile=PATH.
 func parsePeer(text string) (stage.Candidate, error) {
-	form := errors.New("write it as NAME=HOST:PORT,pid=N, with the process id of the proxy")
+	form := errors.New("write it as NAME=HOST:PORT,pid=N with the process id of the proxy, or NAME=HOST:PORT,pidfile=PATH with its file")
 	name, rest, ok := strings.Cut(text, "=")
-	address, pid, ok2 := strings.Cut(rest, ",pid=")
+	address, process, ok2 := strings.Cut(rest, ",")
 	if !ok || !ok2 || name == "" {
 		return stage.Candidate{}, form
 	}
@@ -209,7 +209,12 @@ func parsePeer(text string) (stage.Candidate, error) {
 	if c.Port, err = strconv.Atoi(port); err != nil {
 		return c, form
 	}
-	if c.PID, err = strconv.Atoi(pid); err != nil {
+	if pid, ok := strings.CutPrefix(process, "pid="); ok {
+		c.PID, err = strconv.Atoi(pid)
+	} else if c.PIDFile, ok = strings.CutPrefix(process, "pidfile="); !ok || c.PIDFile == "" {
+		err = form
+	}
+	if err != nil {
 		return c, form
 	}
 	return c, nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,15 +11,16 @@ import (
 )
 
 func TestParseOptions(t *testing.T) {
-	o, err := parseOptions([]string{"--quick", "--flavor", "mariadb", "--threads", "1, 64", "--peer", "x=127.0.0.1:6033,pid=7"})
+	o, err := parseOptions([]string{"--quick", "--flavor", "mariadb", "--threads", "1, 64", "--peer", "x=127.0.0.1:6033,pid=7", "--peer", "y=[::1]:1,pidfile=/run/y.pid"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if o.flavor != flavor.MariaDB || len(o.threads) != 2 || o.threads[1] != 64 || o.rounds != 1 || o.seconds != 2*time.Second {
 		t.Errorf("got %+v", o)
 	}
-	if want := (stage.Candidate{Name: "x", Host: "127.0.0.1", Port: 6033, PID: 7}); len(o.peers) != 1 || o.peers[0] != want {
-		t.Errorf("got %+v", o.peers)
+	want := []stage.Candidate{{Name: "x", Host: "127.0.0.1", Port: 6033, PID: 7}, {Name: "y", Host: "::1", Port: 1, PIDFile: "/run/y.pid"}}
+	if !slices.Equal(o.peers, want) {
+		t.Errorf("got %+v, want %+v", o.peers, want)
 	}
 	if o.wants("router") || !o.wants("haproxy") || len(o.loads) != 1 {
 		t.Errorf("got %+v", o)
@@ -43,6 +45,8 @@ func TestParseOptions_bad(t *testing.T) {
 		{"--peer x", "NAME=HOST:PORT,pid=N"},
 		{"--peer x=h,pid=1", "NAME=HOST:PORT,pid=N"},
 		{"--peer x=h:1,pid=z", "NAME=HOST:PORT,pid=N"},
+		{"--peer x=h:1,pidfile=", "pidfile=PATH"},
+		{"--peer x=h:1,file=z", "pidfile=PATH"},
 		{"--peer haproxy=h:1,pid=1", "another candidate has this name"},
 		{"--peer x=h:1,pid=1 --peer x=h:2,pid=1", "another candidate has this name"},
 	} {

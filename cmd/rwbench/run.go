@@ -189,7 +189,11 @@ func (b *bench) sysbenchLoads(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	all = append(all, b.peers...)
+	peers, err := s.Peers(ctx, b.peers)
+	if err != nil {
+		return err
+	}
+	all = append(all, peers...)
 	if len(all) == 0 {
 		return errNobody
 	}

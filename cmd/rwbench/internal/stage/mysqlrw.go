@@ -36,13 +36,16 @@ func (s *Stage) build(ctx context.Context, given string) (string, error) {
 }
 
 // Server is where a proxy finds a server: a relay may stand before it.
-type Server struct{ Name, Address string }
+type Server struct {
+	Name    string `json:"name"`
+	Address string `json:"address"`
+}
 
 // Servers are those of the cluster, the primary first.
 func (s *Stage) Servers() []Server {
 	var all []Server
 	for _, one := range s.Cluster.Servers {
-		all = append(all, Server{one.Name, one.Address()})
+		all = append(all, Server{Name: one.Name, Address: one.Address()})
 	}
 	return all
 }

@@ -148,6 +148,7 @@ type Candidate struct {
 	Port    int
 	TLSPort int    // another port for TLS; 0 if there is none
 	PID     int    // of the proxy; 0 if there is none
+	PIDFile string // of a proxy of others': where its process id stands when it runs
 	Version string // "" if it is not known
 }
 
