@@ -35,18 +35,19 @@ type childMemory struct {
 	Goroutines          int
 	// What it has done since it began: allocations, and system calls that read or write.
 	Mallocs, Reads, Writes int64
+	CPU                    time.Duration
 }
 
 // child is a proxy in another process.
 type child struct {
-	t       *testing.T
+	t       testing.TB
 	address string
 	out     *bufio.Reader
 	in      interface{ Write([]byte) (int, error) }
 }
 
 // startChild runs this test binary again, with TestChild alone.
-func startChild(t *testing.T, c *sandbox.Cluster, poolSize int, check time.Duration) *child {
+func startChild(t testing.TB, c *sandbox.Cluster, poolSize int, check time.Duration) *child {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("memory is read from /proc")
@@ -139,6 +140,7 @@ func TestChild(t *testing.T) {
 		m := childMemory{Sys: int64(stats.Sys - stats.HeapReleased), Goroutines: runtime.NumGoroutine()}
 		m.Resident, m.Peak = ofProcess("status", "VmRSS:")<<10, ofProcess("status", "VmHWM:")<<10
 		m.Mallocs, m.Reads, m.Writes = int64(stats.Mallocs), ofProcess("io", "syscr:"), ofProcess("io", "syscw:")
+		m.CPU = cpuTime()
 		answer, err := json.Marshal(&m)
 		if err != nil {
 			t.Fatal(err)
@@ -160,6 +162,22 @@ func ofProcess(file, name string) int64 {
 	}
 	n, _ := strconv.ParseInt(fields[0], 10, 64)
 	return n
+}
+
+// cpuTime is what this process has had of processors until now.
+func cpuTime() time.Duration {
+	tasks, _ := os.ReadDir("/proc/self/task")
+	var all time.Duration
+	for _, task := range tasks {
+		text, err := os.ReadFile("/proc/self/task/" + task.Name() + "/schedstat")
+		if err != nil {
+			continue
+		}
+		ran, _, _ := strings.Cut(string(text), " ")
+		n, _ := strconv.ParseInt(ran, 10, 64)
+		all += time.Duration(n)
+	}
+	return all
 }
 
 // underRace tells whether the race detector is in this binary: what the system counts means nothing

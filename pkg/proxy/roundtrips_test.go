@@ -137,7 +137,8 @@ func TestRoundTrips(t *testing.T) {
 		check("a wait that is reached", 1, 1, write, read)
 		check("a position that is known", 1, 2, write, read, read)
 		exec(t, conn, "SET mysqlrw_consistency = 'global'")
-		check("global", 1, 1, write, read)
+		cost(write, read) // the connection for the position is there now
+		check("global, which asks for a position", 2, 1, write, read)
 		exec(t, conn, "SET mysqlrw_consistency = 'session'", "SET mysqlrw_timeout = '1ms'")
 		hold(t, r)
 		check("a wait in vain", 2, 1, write, read)
