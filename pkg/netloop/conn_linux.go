@@ -16,6 +16,7 @@ import (
 // set deadlines or close it. Its errors are those of package net, as far as errors.Is is asked.
 type Conn struct {
 	fd            int
+	serial        int32 // tells it from others that had or get the number fd
 	of            *Loops
 	task          *Task
 	local, remote net.Addr
@@ -33,11 +34,16 @@ const (
 )
 
 func newConn(of *Loops, fd int, local, remote net.Addr) *Conn {
-	c := &Conn{fd: fd, of: of, local: local, remote: remote}
+	c := &Conn{fd: fd, serial: of.last.Add(1), of: of, local: local, remote: remote}
 	c.in.ended, c.out.ended = &c.ended, &c.ended
 	c.in.again() // something may have come before
 	c.out.again()
 	return c
+}
+
+// event is what the loops are told, and find it by.
+func (c *Conn) event(events uint32) unix.EpollEvent {
+	return unix.EpollEvent{Events: events, Fd: int32(c.fd), Pad: c.serial}
 }
 
 // Attach says which task reads and writes from now on, nil for ordinary goroutines. Who has the connection

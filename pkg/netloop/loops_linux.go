@@ -16,6 +16,7 @@ type Loops struct {
 	all  []*loop
 	next atomic.Uint32
 	wait sync.WaitGroup
+	last atomic.Int32 // Conn.serial
 
 	mu    sync.Mutex // of changes of what follows
 	conns atomic.Pointer[[]atomic.Pointer[Conn]]
@@ -104,16 +105,13 @@ func (l *loop) run() {
 		if err != nil && !errors.Is(err, unix.EINTR) {
 			panic("netloop: " + err.Error()) // a descriptor that is no epoll's: nobody would be woken any more
 		}
-		conns, scheduled := *l.of.conns.Load(), false
+		scheduled := false
 		for i := range max(n, 0) {
 			ev := &l.events[i]
 			if int(ev.Fd) == l.bell {
 				return
 			}
-			if int(ev.Fd) >= len(conns) { // it came after the list was read
-				conns = *l.of.conns.Load()
-			}
-			if c := conns[ev.Fd].Load(); c != nil {
+			if c := l.of.find(ev); c != nil {
 				scheduled = c.happened(ev.Events) || scheduled
 			}
 		}
@@ -145,7 +143,7 @@ func (ls *Loops) Wrap(c net.Conn) net.Conn {
 	wrapped := newConn(ls, fd, c.LocalAddr(), c.RemoteAddr())
 	ls.enter(wrapped)
 	l := ls.all[int(ls.next.Add(1))%len(ls.all)]
-	ev := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET, Fd: int32(fd)}
+	ev := wrapped.event(unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET)
 	if err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, fd, &ev); err != nil {
 		ls.forget(fd)
 		_ = unix.Close(fd)
@@ -169,6 +167,20 @@ func (ls *Loops) enter(c *Conn) {
 		conns = grown
 	}
 	conns[c.fd].Store(c)
+}
+
+// find returns the connection that an event is for. There is none if it was closed behind the event, which
+// then must not be taken for one of whoever has the descriptor's number now: the end of the one would be the
+// other's.
+func (ls *Loops) find(ev *unix.EpollEvent) *Conn {
+	conns := *ls.conns.Load()
+	if int(ev.Fd) >= len(conns) {
+		return nil
+	}
+	if c := conns[ev.Fd].Load(); c != nil && c.serial == ev.Pad {
+		return c
+	}
+	return nil
 }
 
 func (ls *Loops) forget(fd int) {

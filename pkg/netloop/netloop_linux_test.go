@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // pair returns the two ends of a connection, the first one wrapped.
@@ -200,6 +202,33 @@ func TestClosedOnce(t *testing.T) {
 		} else if _, err := pipes[i].r.Read(b); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestStaleEvent: what was seen of a connection that has been closed since is not taken for the next one with
+// its descriptor. That one would be read for ever if it was the end of the first.
+func TestStaleEvent(t *testing.T) {
+	ls := start(t, 1)
+	const fd = 1 << 12 // nobody's
+	first := newConn(ls, fd, nil, nil)
+	ls.enter(first)
+	before := first.event(unix.EPOLLRDHUP)
+	if ls.find(&before) != first {
+		t.Error("its own event is not for it")
+	}
+	ls.forget(fd)
+	if ls.find(&before) != nil {
+		t.Error("the event is for one that is closed")
+	}
+	second := newConn(ls, fd, nil, nil)
+	ls.enter(second)
+	defer ls.forget(fd)
+	now := second.event(unix.EPOLLIN)
+	if ls.find(&before) != nil || ls.find(&now) != second {
+		t.Error("the event of the first is for the second")
+	}
+	if none := (unix.EpollEvent{Fd: 1 << 20}); ls.find(&none) != nil {
+		t.Error("an event for nobody")
 	}
 }
 
