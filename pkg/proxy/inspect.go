@@ -132,7 +132,7 @@ type public struct {
 
 // publish lets others see what the session is in.
 func (s *session) publish() {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	v := &s.public
 	v.user, v.schema, v.level, v.transaction, v.cluster = s.user, s.state.Schema(), s.level(), s.route.Transaction, s.cluster

@@ -37,24 +37,29 @@ func (k killed) Error() string {
 
 // begins notes that a statement runs on a connection, for those who want to kill it.
 func (s *session) begins(l *link) {
-	s.mu.Lock()
+	s.lock()
 	s.running = l
 	s.mu.Unlock()
 }
 
 // ends waits for a KILL that is under way, which must not hit the next statement of somebody else.
 func (s *session) ends() {
-	if !s.mu.TryLock() {
-		s.aside()
-		s.mu.Lock()
-	}
+	s.lock()
 	s.running = nil
 	s.mu.Unlock()
 }
 
+// lock takes mu, for the session itself. A KILL that is under way has it while it asks a server.
+func (s *session) lock() {
+	if !s.mu.TryLock() {
+		s.aside()
+		s.mu.Lock()
+	}
+}
+
 // wasKilled tells whether the statement was killed, and forgets it.
 func (s *session) wasKilled() bool {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	was := s.kill != notKilled
 	s.kill = notKilled

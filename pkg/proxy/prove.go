@@ -116,9 +116,11 @@ func (s *session) proveAgain(login *frontend.Login) error {
 	switch {
 	case !is:
 		return nil
+	case s.account.proving.TryLock():
 	case never:
+		s.aside() // who has it waits for a server, over a connection that this loop may have to look after
 		s.account.proving.Lock()
-	case !s.account.proving.TryLock():
+	default:
 		return nil
 	}
 	defer s.account.proving.Unlock()
