@@ -37,7 +37,10 @@ func Dial(ctx context.Context, o *Options) (*Conn, error) {
 	}
 	raw = o.Loops.Wrap(raw)
 	c.raw, c.conn, c.socket = raw, raw, newSocket(raw)
-	c.loop, _ = raw.(*netloop.Conn)
+	if c.loop, _ = raw.(*netloop.Conn); c.loop == nil && o.Loops != nil {
+		_ = raw.Close() // a task would keep its loop waiting for it
+		return nil, c.fail("connect to", false, errNoLoop)
+	}
 	stop := deadline.Watch(ctx, c.raw)
 	err = c.login(o)
 	stop()
@@ -52,6 +55,9 @@ func Dial(ctx context.Context, o *Options) (*Conn, error) {
 	}
 	return nil, c.fail("connect to", false, err)
 }
+
+// errNoLoop is why a connection is of no use to tasks: the system has no descriptor more for it, or it is no socket.
+var errNoLoop = errors.New("loops cannot wait for it: the system has no file descriptor more, or it is no socket")
 
 // unwrapped takes the Error of a read or write off, since a login is one operation.
 func unwrapped(err error) error {

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"errors"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/mysqlrw/mysqlrw/pkg/backend"
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
+	"github.com/mysqlrw/mysqlrw/pkg/netloop"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 )
 
@@ -288,4 +290,26 @@ func TestTimeout(t *testing.T) {
 	}, ConnectTimeout: time.Millisecond}
 	_, err := backend.Dial(t.Context(), o)
 	checkDial(t, err, context.DeadlineExceeded)
+}
+
+// TestNoLoop: a connection that loops cannot wait for is closed, and not one that a task waits for as if it were
+// alone.
+func TestNoLoop(t *testing.T) {
+	ls, err := netloop.Start(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ls == nil {
+		t.Skip("there are no loops on this system")
+	}
+	defer ls.Close()
+	here, there := net.Pipe()
+	defer there.Close()
+	o := &backend.Options{Loops: ls, Connect: func(context.Context, string, string) (net.Conn, error) { return here, nil }}
+	if _, err := backend.Dial(t.Context(), o); err == nil || asError(t, err).Sent {
+		t.Errorf("got %v", err)
+	}
+	if _, err := there.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("it is not closed: %v", err)
+	}
 }

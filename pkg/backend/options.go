@@ -57,7 +57,7 @@ type Options struct {
 	// Buffers is memory that connections share. Nil allocates it.
 	Buffers *Buffers
 
-	// Loops wait for the connection, if not nil; Conn.Attach is for their tasks.
+	// Loops wait for the connection, if not nil; Conn.Attach is for their tasks. Where they cannot, Dial fails.
 	Loops *netloop.Loops
 
 	// Connect opens the transport in place of net.Dialer.DialContext, if not nil.

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"net"
 
 	"github.com/mysqlrw/mysqlrw/route"
 )
@@ -21,3 +22,17 @@ func (p *Proxy) WaitOnline(ctx context.Context, n int) error {
 
 // Sessions returns how many clients there are.
 func (p *Proxy) Sessions() int { return p.sessions.len() }
+
+// HideSockets makes every client that is accepted one that loops cannot wait for.
+func (p *Proxy) HideSockets() {
+	for _, l := range p.listeners {
+		l.socket = hiding{l.socket}
+	}
+}
+
+type hiding struct{ net.Listener }
+
+func (h hiding) Accept() (net.Conn, error) {
+	c, err := h.Listener.Accept()
+	return struct{ net.Conn }{c}, err
+}

@@ -64,7 +64,8 @@ func (l *listener) accept() {
 func (l *listener) client(raw net.Conn) {
 	n := l.clients.Add(1)
 	l.accepted.Add(1)
-	s, err := l.login(l.p.loops.Wrap(raw), n)
+	conn := l.p.loops.Wrap(raw)
+	s, err := l.login(conn, n)
 	<-l.logins
 	if err != nil {
 		l.clients.Add(-1)
@@ -74,6 +75,10 @@ func (l *listener) client(raw net.Conn) {
 		}
 		return
 	}
+	if _, ok := conn.(*netloop.Conn); !ok { // a loop that ran the session would wait for it alone
+		l.attend(s, nil)
+		return
+	}
 	l.p.wait.Add(1)
 	l.p.loops.Run(func(t *netloop.Task) {
 		defer l.p.wait.Done()
@@ -81,7 +86,7 @@ func (l *listener) client(raw net.Conn) {
 	})
 }
 
-// attend serves a client that has logged in, as a task of the loops.
+// attend serves a client that has logged in, as a task of the loops, or, if that is nil, in its own goroutine.
 func (l *listener) attend(s *session, t *netloop.Task) {
 	defer func() {
 		l.p.sessions.remove(s)
