@@ -101,6 +101,7 @@ func (l *listener) attend(s *session, t *netloop.Task) {
 		}
 	}
 	if err := s.serve(); !errors.Is(err, errEnd) && l.p.ctx.Err() == nil {
+		s.aside() // whoever takes the log may be slow
 		l.p.log.Warn("client lost", "session", s.id, "user", s.user, "remote", s.client.Remote().String(), "error", err)
 	}
 }

@@ -122,6 +122,7 @@ var errEnd = errors.New("session ends")
 func (s *session) serve() (err error) {
 	defer func() {
 		if r := recover(); r != nil {
+			s.aside()
 			s.p.log.Error("panic", "session", s.id, "user", s.user, "panic", r, "stack", string(debug.Stack()))
 			s.client.SetSeq(1)
 			_ = s.client.WriteError(1105, "HY000", "mysqlrw: internal error, see the proxy's log")
