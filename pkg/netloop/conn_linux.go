@@ -50,23 +50,22 @@ func (c *Conn) event(events uint32) unix.EpollEvent {
 // to itself calls it.
 func (c *Conn) Attach(t *Task) { c.task = t }
 
-// happened takes an event in, and runs who waited for it. It tells whether the scheduler has to run somebody.
-func (c *Conn) happened(events uint32) (scheduled bool) {
+// happened takes an event in, and runs who waited for it.
+func (c *Conn) happened(events uint32, on *turn) {
 	const end = unix.EPOLLRDHUP | unix.EPOLLHUP | unix.EPOLLERR
 	if events&end != 0 {
 		c.hung.Store(true)
 	}
 	if events&(unix.EPOLLIN|end) != 0 {
 		if w := c.in.wake(); w != nil {
-			scheduled = w.resume(true)
+			w.resume(on)
 		}
 	}
 	if events&(unix.EPOLLOUT|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
 		if w := c.out.wake(); w != nil {
-			scheduled = w.resume(true) || scheduled
+			w.resume(on)
 		}
 	}
-	return scheduled
 }
 
 // use is called before the descriptor is used, and done after. It returns false if it is closed.

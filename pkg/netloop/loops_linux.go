@@ -28,6 +28,7 @@ type loop struct {
 	epoll  int
 	bell   int // an eventfd: rung at the end
 	events [128]unix.EpollEvent
+	turn   turn
 }
 
 // Start starts n loops. Each keeps one of GOMAXPROCS, so there should be fewer. The error is the system's.
@@ -95,7 +96,7 @@ func (ls *Loops) Run(f func(*Task)) {
 		f(nil)
 		return
 	}
-	newTask(f).run(false)
+	newTask(f).run(nil)
 }
 
 // run waits for events and runs who waited for them.
@@ -105,17 +106,18 @@ func (l *loop) run() {
 		if err != nil && !errors.Is(err, unix.EINTR) {
 			panic("netloop: " + err.Error()) // a descriptor that is no epoll's: nobody would be woken any more
 		}
-		scheduled := false
+		l.turn.scheduled = false
 		for i := range max(n, 0) {
 			ev := &l.events[i]
 			if int(ev.Fd) == l.bell {
 				return
 			}
 			if c := l.of.find(ev); c != nil {
-				scheduled = c.happened(ev.Events) || scheduled
+				c.happened(ev.Events, &l.turn)
 			}
 		}
-		if scheduled { // else they would be on this processor's list until it is taken away from the wait
+		l.turn.end()
+		if l.turn.scheduled { // else they would be on this processor's list until it is taken away from the wait
 			runtime.Gosched()
 		}
 	}

@@ -289,10 +289,10 @@ func TestLeave(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			inline = append(inline, task.inline)
+			inline = append(inline, task.on != nil)
 			task.Leave()
 			task.Leave()
-			inline = append(inline, task.inline)
+			inline = append(inline, task.on != nil)
 			_, _ = io.WriteString(first, <-word)
 		}
 	})
@@ -345,7 +345,7 @@ func TestLong(t *testing.T) {
 		for range 2 * maxBurst { // all of it has come
 			_, _ = c.Read(b)
 		}
-		left <- !task.inline
+		left <- task.on == nil
 	})
 	_, _ = io.WriteString(there, "y"+strings.Repeat("x", 1000))
 	<-more
@@ -491,6 +491,47 @@ func TestSignal(t *testing.T) {
 		t.Errorf("%d led, %d ended", led.Load(), ended.Load())
 	}
 	s.Wait(nil) // it has happened
+}
+
+// TestLater: who goes last goes behind all for whom something has come.
+func TestLater(t *testing.T) {
+	ls := start(t, 1)
+	const n = 8
+	var order []int // of the one loop's tasks
+	var all sync.WaitGroup
+	all.Add(n)
+	there := make([]net.Conn, n)
+	for i := range n {
+		var c *Conn
+		c, there[i] = pair(t, ls, "unix")
+		ls.Run(func(task *Task) {
+			defer all.Done()
+			c.Attach(task)
+			_, _ = c.Read(make([]byte, 8))
+			if i == 0 {
+				task.Later()
+			}
+			order = append(order, i)
+		})
+	}
+	held, its := pair(t, ls, "unix")
+	begun, hold := make(chan struct{}), make(chan struct{})
+	ls.Run(func(task *Task) {
+		held.Attach(task)
+		_, _ = held.Read(make([]byte, 8))
+		close(begun)
+		<-hold // what comes for the others comes meanwhile
+	})
+	_, _ = its.Write([]byte("x"))
+	<-begun
+	for _, c := range there {
+		_, _ = c.Write([]byte("x"))
+	}
+	close(hold)
+	all.Wait()
+	if order[n-1] != 0 {
+		t.Errorf("they went on in the order %v", order)
+	}
 }
 
 // is tells whether it has happened.

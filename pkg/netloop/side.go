@@ -63,21 +63,24 @@ func (s *side) wake() *waiter {
 // rouse wakes who waits, from a goroutine that is no loop.
 func (s *side) rouse() {
 	if w := s.wake(); w != nil {
-		w.resume(false)
+		w.resume(nil)
 	}
 }
 
-// resume runs who waited, or has the scheduler run it, which it returns then.
-func (w *waiter) resume(inline bool) (scheduled bool) {
+// resume runs who waited, in a turn of a loop, or has the scheduler run it.
+func (w *waiter) resume(on *turn) {
 	switch {
 	case w.task == nil:
 		w.told <- struct{}{}
-	case inline:
-		return w.task.run(true)
+	case on != nil:
+		w.task.run(on)
+		return
 	default:
-		go w.task.run(false)
+		go w.task.run(nil)
 	}
-	return true
+	if on != nil {
+		on.scheduled = true
+	}
 }
 
 // wait waits as the task, or, if that is nil, as the goroutine that calls it.

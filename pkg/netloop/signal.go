@@ -63,11 +63,11 @@ func (s *Signal) Happen(t *Task) {
 	}
 }
 
-// resumeFrom runs who waited on the loop that runs t, if one does. What that scheduled is for the loop to
-// know.
+// resumeFrom runs who waited in the turn that runs t, if one does.
 func (w *waiter) resumeFrom(t *Task) {
-	inline := t != nil && t.inline
-	if w.resume(inline) && inline {
-		t.scheduled = true
+	if t == nil {
+		w.resume(nil)
+	} else {
+		w.resume(t.on)
 	}
 }

@@ -8,13 +8,34 @@ type Task struct {
 	yield func(struct{}) bool
 
 	// What follows belongs to whoever runs the task.
-	inline  bool   // that is a loop
-	leaving bool   // it yielded to be run by a goroutine of its own
+	on      *turn  // the turn of the loop that runs it; nil for a goroutine of its own
+	leaving bool   // it yielded to be run by that
 	parks   parker // that it yielded to wait for
 	burst   int    // how often it has read without waiting
-	// scheduled: it has others run by the scheduler, which the loop is told when it yields.
-	scheduled bool
-	waiter    waiter
+	waiter  waiter
+}
+
+// turn is what a loop does between two waits. It belongs to the loop's thread.
+type turn struct {
+	later     []*Task // run at the end of it
+	scheduled bool    // somebody was handed to the scheduler
+}
+
+// park has the task run again at the end of the turn.
+func (r *turn) park(w *waiter) bool {
+	r.later = append(r.later, w.task)
+	return true
+}
+
+// end runs those who wanted to be run last.
+func (r *turn) end() {
+	for len(r.later) > 0 {
+		all := r.later
+		r.later = nil
+		for _, t := range all {
+			t.run(r)
+		}
+	}
 }
 
 // parker is what a task waits for. park is called when the task has yielded: from then on it may go on.
@@ -34,36 +55,38 @@ func newTask(f func(*Task)) *Task {
 // Leave makes the task run on a goroutine of its own until it next waits for a connection. It costs
 // nothing if it does already. Only the task itself may call it.
 func (t *Task) Leave() {
-	if t == nil || !t.inline {
+	if t == nil || t.on == nil {
 		return
 	}
 	t.leaving = true
 	t.yield(struct{}{})
 }
 
-// run runs the task until it waits, or, on a loop, has left that. It returns whether the scheduler has
-// somebody to run because of it. Behind that somebody else may run the task already: nothing of it is touched
-// any more.
-func (t *Task) run(inline bool) (left bool) {
+// Later returns when the loop that runs the task has run all others for whom something has come. Where no loop
+// runs it, it returns at once.
+func (t *Task) Later() {
+	if t != nil && t.on != nil {
+		t.wait(t.on)
+	}
+}
+
+// run runs the task until it waits, or, in a turn of a loop, has left that. Behind that somebody else may run the
+// task already: nothing of it is touched any more.
+func (t *Task) run(on *turn) {
 	for {
-		t.inline = inline
-		_, more := t.next()
-		if left = left || t.scheduled; left {
-			t.scheduled = false
+		t.on = on
+		if _, more := t.next(); !more {
+			return
 		}
-		if !more {
-			return left
-		}
-		if t.leaving {
+		switch {
+		case t.leaving && on != nil:
+			t.leaving, on.scheduled = false, true
+			go t.run(nil)
+			return
+		case t.leaving:
 			t.leaving = false
-			if inline {
-				go t.run(false)
-				return true
-			}
-			continue
-		}
-		if t.parks.park(&t.waiter) {
-			return left
+		case t.parks.park(&t.waiter):
+			return
 		}
 	}
 }

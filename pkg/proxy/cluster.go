@@ -158,7 +158,13 @@ func tooMany(err error) bool {
 
 // waitsFor tells whether a client waits until a connection is free, after such an error. Where each has its
 // own, none will be.
-func (p *Proxy) waitsFor(err error) bool { return tooMany(err) && !p.conf.Load().Unshared }
+func (p *Proxy) waitsFor(err error) bool {
+	if !tooMany(err) {
+		return false
+	}
+	p.cluster.Load().fetcher.yield(p.now()) // it may have the account's last one
+	return !p.conf.Load().Unshared
+}
 
 // loginCharset is the character set of every login to a server.
 const loginCharset = "utf8mb4"

@@ -24,11 +24,14 @@ import (
 type fetcher struct {
 	mu      sync.Mutex
 	flying  *flight // the batch that is asked for
-	waiting *flight // the one after
-	last    *standing
+	waiting *flight // the one after, which may be joined
+	// boarding: somebody is about to fly the one that waits.
+	boarding bool
+	last     *standing
 
 	conn atomic.Pointer[backend.Conn] // to the primary; whoever flies uses it, and anybody may close it
 	of   int                          // the server of conn
+	rest atomic.Int64                 // until when none is opened, since one was refused; Unix nanoseconds
 }
 
 // flight is one batch.
@@ -59,6 +62,9 @@ var errNoPrimary = errors.New("there is no primary")
 // errNoGTIDs is why the primary's position is none: its GTIDs were switched off while it ran.
 var errNoGTIDs = errors.New("gtid_mode is not ON, so its position proves nothing")
 
+// errResting is why no connection is opened: the last one was refused a moment ago.
+var errResting = errors.New("it was refused a moment ago")
+
 // errNotAsked is why a question was not taken.
 var errNotAsked = errors.New("its server is not watched, or has another question to answer")
 
@@ -73,7 +79,8 @@ func (f *fetcher) fetch(p pilot, since time.Time) (*standing, error) {
 		f.waiting = &flight{}
 	}
 	mine := f.waiting
-	flies := f.take() != nil
+	flies := f.flying == nil && !f.boarding
+	f.boarding = f.boarding || flies
 	for !flies && !mine.landed {
 		f.mu.Unlock()
 		mine.signal.Wait(p.waits())
@@ -87,17 +94,13 @@ func (f *fetcher) fetch(p pilot, since time.Time) (*standing, error) {
 	return mine.got, mine.err
 }
 
-// take makes the batch that waits the one in flight, if there is none. The caller holds the lock.
-func (f *fetcher) take() *flight {
-	if f.flying != nil {
-		return nil
-	}
-	f.flying, f.waiting = f.waiting, nil
-	return f.flying
-}
-
-// fly asks for a batch, and has somebody of the next one ask.
+// fly asks for a batch, which all join for whom the loop has something until then, and has somebody of the next
+// one ask.
 func (f *fetcher) fly(mine *flight, p pilot) {
+	p.waits().Later()
+	f.mu.Lock()
+	f.flying, f.waiting, f.boarding = mine, nil, false
+	f.mu.Unlock()
 	got, err := (*standing)(nil), errNotAsked
 	defer func() {
 		f.mu.Lock()
@@ -106,9 +109,9 @@ func (f *fetcher) fly(mine *flight, p pilot) {
 			f.last = got
 		}
 		f.flying = nil
-		next := f.take()
+		next := f.waiting
 		if next != nil {
-			next.free = true
+			f.boarding, next.free = true, true
 		}
 		f.mu.Unlock()
 		if next != nil {
@@ -124,6 +127,12 @@ func (f *fetcher) close() {
 	if conn := f.conn.Swap(nil); conn != nil {
 		_ = conn.Close()
 	}
+}
+
+// yield gives the connection up for a moment: it failed, or its account may have no further one.
+func (f *fetcher) yield(now time.Time) {
+	f.rest.Store(now.Add(time.Second).UnixNano())
+	f.close()
 }
 
 // current returns where the cluster's primary stood at some moment after since.
@@ -177,16 +186,20 @@ func (s *session) standing() (*standing, error) {
 // askDirectly asks a server over the fetcher's connection, in the session's place on its loop.
 func (s *session) askDirectly(i int) (*standing, error) {
 	f := &s.cluster.fetcher
-	ctx, cancel := context.WithTimeout(s.p.ctx, s.p.conf.Load().ConnectTimeout)
+	ctx, cancel := context.WithTimeout(s.p.ctx, s.p.conf.Load().checkTimeout())
 	defer cancel()
 	conn := f.conn.Load()
 	if conn == nil || f.of != i || conn.Err() != nil {
+		if s.p.now().UnixNano() < f.rest.Load() {
+			return nil, errResting
+		}
 		s.aside()
 		f.close()
 		o := s.cluster.servers[i].dialing.options(s.account)
 		o.Loops = s.p.loops
 		var err error
 		if conn, err = backend.Dial(ctx, o); err != nil {
+			f.yield(s.p.now())
 			return nil, err
 		}
 		f.of = i
@@ -206,7 +219,7 @@ func (s *session) askDirectly(i int) (*standing, error) {
 	}
 	if err != nil {
 		s.aside()
-		f.close()
+		f.yield(s.p.now())
 		return nil, err
 	}
 	if flavored == flavor.MySQL {

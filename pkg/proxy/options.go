@@ -174,6 +174,13 @@ func (o *Options) maxLifetime() time.Duration {
 	return DefaultMaxLifetime
 }
 
+func (o *Options) checkTimeout() time.Duration {
+	if o.CheckTimeout > 0 {
+		return o.CheckTimeout
+	}
+	return topology.DefaultTimeout
+}
+
 func (o *Options) acquireTimeout() time.Duration {
 	if o.AcquireTimeout > 0 {
 		return o.AcquireTimeout
