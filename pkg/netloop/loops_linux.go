@@ -101,8 +101,8 @@ func (ls *Loops) Run(f func(*Task)) {
 
 // run waits for events and runs who waited for them.
 func (l *loop) run() {
-	for {
-		n, err := unix.EpollWait(l.epoll, l.events[:], -1)
+	for timeout := -1; ; {
+		n, err := unix.EpollWait(l.epoll, l.events[:], timeout)
 		if err != nil && !errors.Is(err, unix.EINTR) {
 			panic("netloop: " + err.Error()) // a descriptor that is no epoll's: nobody would be woken any more
 		}
@@ -116,7 +116,9 @@ func (l *loop) run() {
 				c.happened(ev.Events, &l.turn)
 			}
 		}
-		l.turn.end()
+		if timeout = -1; l.turn.end(n) {
+			timeout = 0
+		}
 		if l.turn.scheduled { // else they would be on this processor's list until it is taken away from the wait
 			runtime.Gosched()
 		}

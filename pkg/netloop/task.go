@@ -17,7 +17,8 @@ type Task struct {
 
 // turn is what a loop does between two waits. It belongs to the loop's thread.
 type turn struct {
-	later     []*Task // run at the end of it
+	later     []*Task // run when there is nothing else to do
+	passes    int     // how often that was put off
 	scheduled bool    // somebody was handed to the scheduler
 }
 
@@ -27,15 +28,24 @@ func (r *turn) park(w *waiter) bool {
 	return true
 }
 
-// end runs those who wanted to be run last.
-func (r *turn) end() {
-	for len(r.later) > 0 {
-		all := r.later
-		r.later = nil
-		for _, t := range all {
-			t.run(r)
-		}
+// maxPasses is how often those who wanted to be run last are put off.
+const maxPasses = 4
+
+// end runs those who wanted to be run last, unless there is something else to do: n events have come. It tells
+// whether some of them wait still.
+func (r *turn) end(n int) (waiting bool) {
+	if len(r.later) == 0 {
+		return false
 	}
+	if r.passes++; n > 0 && r.passes < maxPasses {
+		return true
+	}
+	all := r.later
+	r.later, r.passes = nil, 0
+	for _, t := range all {
+		t.run(r)
+	}
+	return len(r.later) > 0
 }
 
 // parker is what a task waits for. park is called when the task has yielded: from then on it may go on.
@@ -62,8 +72,8 @@ func (t *Task) Leave() {
 	t.yield(struct{}{})
 }
 
-// Later returns when the loop that runs the task has run all others for whom something has come. Where no loop
-// runs it, it returns at once.
+// Later returns when the loop that runs the task has nothing else to do, or has looked four times for what has
+// come. Where no loop runs it, it returns at once.
 func (t *Task) Later() {
 	if t != nil && t.on != nil {
 		t.wait(t.on)
