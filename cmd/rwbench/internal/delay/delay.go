@@ -90,18 +90,19 @@ type piece struct {
 // coarse is what is left to the exact sleep, which nothing interrupts.
 const coarse = 5 * time.Millisecond
 
-// until waits for a time, or the end of the relay.
-func (r *Relay) until(due time.Time) {
+// until waits for a time, and returns false at the end of the relay, after which nothing arrives.
+func (r *Relay) until(due time.Time) bool {
 	if wait := time.Until(due) - coarse; wait > 0 {
 		select {
 		case <-time.After(wait):
 		case <-r.ctx.Done():
-			return
+			return false
 		}
 	}
 	if wait := time.Until(due); wait > 0 {
 		sleep(wait)
 	}
+	return r.ctx.Err() == nil
 }
 
 // pump reads at once and writes when it is time, so that what follows soon is not held up twice.
@@ -127,7 +128,9 @@ func (r *Relay) pump(from io.Reader, to io.Writer) {
 		}
 	})
 	for p := range pieces {
-		r.until(p.due)
+		if !r.until(p.due) {
+			break
+		}
 		if _, err := to.Write(p.data); err != nil {
 			break
 		}
