@@ -129,13 +129,16 @@ func (c *Conn) WaitRead() error {
 	}
 }
 
+// maxTries bounds how often a read tries again after an event that said that there is always something.
+const maxTries = 100
+
 // Read is that of net.Conn.
 func (c *Conn) Read(b []byte) (int, error) {
 	if len(b) == 0 {
 		return 0, nil
 	}
 	c.task.worked()
-	for {
+	for tries := 0; ; {
 		if err := c.WaitRead(); err != nil {
 			return 0, err
 		}
@@ -154,8 +157,12 @@ func (c *Conn) Read(b []byte) (int, error) {
 			c.in.again()
 		case err != unix.EAGAIN:
 			return 0, c.failed("read", err)
-		case c.hung.Load(): // the end came just behind this read
-			c.in.again()
+		case c.hung.Load(): // the end came just behind this read, or it was an error that somebody else was told
+			if tries++; tries < maxTries {
+				c.in.again()
+			} else {
+				c.hung.Store(false) // an end that there is would have been read by now
+			}
 		}
 	}
 }
