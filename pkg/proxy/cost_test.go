@@ -23,7 +23,7 @@ func TestCost(t *testing.T) {
 		c := sandboxtest.Cluster(t, sandbox.Options{Flavor: f, Replicas: 2})
 		sandboxtest.Exec(t, c.Primary(), "CREATE DATABASE cost", "CREATE TABLE cost.t (id INT PRIMARY KEY, v INT)", "INSERT INTO cost.t VALUES (1, 1), (2, 2)")
 		p := startChild(t, c, 20, 2*time.Second)
-		const n = 500
+		const n = 2000
 		for name, read := range map[string]func(conn *sql.Conn) func() error{
 			"text": func(conn *sql.Conn) func() error {
 				return func() error {
@@ -66,7 +66,7 @@ func TestCost(t *testing.T) {
 						}
 					}
 					least := cost{allocs: 1e9, reads: 1e9, writes: 1e9}
-					for range 10 { // the monitor asks the servers now and then
+					for range 5 { // the monitor asks the servers now and then
 						least = least.min(costOf(p, n, func() {
 							if err := do(); err != nil {
 								t.Fatal(err)
