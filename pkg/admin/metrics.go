@@ -44,7 +44,7 @@ func Metrics() []Metric {
 		{"mysqlrw_statement_errors_total", "counter", []string{"server"}, "Of these, those that ended with an error of the server."},
 		{"mysqlrw_repeated_statements_total", "counter", []string{"server"}, "Statements whose answer no client got, because it came too early or another server had to run them; they are in no other count."},
 		{"mysqlrw_prepares_total", "counter", []string{"server"}, "Preparations, those included that were repeated on another connection."},
-		{"mysqlrw_own_statements_total", "counter", []string{"server", "kind"}, "Statements of the proxy in front of those of clients: state, schema, insert-id, wait or begin."},
+		{"mysqlrw_own_statements_total", "counter", []string{"server", "kind"}, "Statements of the proxy in front of those of clients: state, schema, insert-id, wait or begin; and position, which asks where the primary stands."},
 		{"mysqlrw_statement_seconds", "histogram", []string{"server", "kind"}, "How long clients waited: read is what a replica may run, other the rest."},
 		{"mysqlrw_fall_backs_total", "counter", []string{"reason"}, "Reads that ran on the primary because no replica could have them."},
 		{"mysqlrw_waits_total", "counter", []string{"result"}, "Waits for a position on a replica: reached, late, joined to the wait of another session, or skipped because the one before was late."},

@@ -46,7 +46,8 @@ const (
 	stepInsertID
 	stepWait // until the server has what the statement must see
 	stepBegin
-	stepKinds = iota
+	stepPosition // in front of none: where the primary stands, for the reads of several sessions
+	stepKinds    = iota
 )
 
 type step struct {

@@ -207,6 +207,7 @@ func (s *session) askDirectly(i int) (*standing, error) {
 	}
 	conn.Attach(s.task)
 	defer conn.Attach(nil)
+	s.cluster.servers[i].station.tally.own[stepPosition].Add(1)
 	one := &standing{sent: s.p.now()}
 	epoch := s.cluster.monitor.Epoch(i)
 	flavored := conn.Server().Flavor

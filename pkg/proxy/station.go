@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -55,11 +56,19 @@ func (all *stations) of(s *Server, o *Options) *station {
 	return one
 }
 
-// list returns all of them, by name.
-func (all *stations) list() []*station {
+// list returns all of them: the present servers in their order, and behind these the others by name.
+func (all *stations) list(present []*server) []*station {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	return slices.SortedFunc(maps.Values(all.all), func(a, b *station) int { return strings.Compare(a.name, b.name) })
+	place := func(t *station) int {
+		if i := slices.IndexFunc(present, func(s *server) bool { return s.station == t }); i >= 0 {
+			return i
+		}
+		return len(present)
+	}
+	return slices.SortedFunc(maps.Values(all.all), func(a, b *station) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), strings.Compare(a.name, b.name))
+	})
 }
 
 // configure takes over what a configuration says. What an operator has changed stays.

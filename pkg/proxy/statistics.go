@@ -76,7 +76,7 @@ type EndpointCount struct {
 	Refused  uint64 // of these, those that could not log in or were one too many
 }
 
-var stepNames = [stepKinds]string{"state", "schema", "insert-id", "wait", "begin"}
+var stepNames = [stepKinds]string{"state", "schema", "insert-id", "wait", "begin", "position"}
 
 // Statistics returns what has been counted.
 func (p *Proxy) Statistics() Statistics {
@@ -96,7 +96,7 @@ func (p *Proxy) Statistics() Statistics {
 			Endpoint: l.socket.Addr().String(), Clients: int(l.clients.Load()), Accepted: l.accepted.Load(), Refused: l.refused.Load(),
 		})
 	}
-	for _, t := range p.stations.list() {
+	for _, t := range p.stations.list(p.cluster.Load().servers) {
 		one := ServerCount{
 			Server: t.name, Failed: t.tally.failed.Load(), Prepared: t.tally.prepared.Load(), Repeated: t.tally.repeated.Load(),
 			Reads: t.tally.took[0].read(), Others: t.tally.took[1].read(),
