@@ -23,7 +23,7 @@ func TestCost(t *testing.T) {
 		c := sandboxtest.Cluster(t, sandbox.Options{Flavor: f, Replicas: 2})
 		sandboxtest.Exec(t, c.Primary(), "CREATE DATABASE cost", "CREATE TABLE cost.t (id INT PRIMARY KEY, v INT)", "INSERT INTO cost.t VALUES (1, 1), (2, 2)")
 		p := startChild(t, c, 20, 2*time.Second)
-		const n = 2000
+		const n = 500
 		for name, read := range map[string]func(conn *sql.Conn) func() error{
 			"text": func(conn *sql.Conn) func() error {
 				return func() error {
@@ -66,7 +66,7 @@ func TestCost(t *testing.T) {
 						}
 					}
 					least := cost{allocs: 1e9, reads: 1e9, writes: 1e9}
-					for range 5 { // the monitor asks the servers now and then
+					for range 10 { // the monitor asks the servers now and then
 						least = least.min(costOf(p, n, func() {
 							if err := do(); err != nil {
 								t.Fatal(err)
@@ -90,8 +90,9 @@ func TestCost(t *testing.T) {
 // cost is what one query takes.
 type cost struct{ allocs, reads, writes float64 }
 
-// maxCost has room for what asking for these numbers takes.
-var maxCost = cost{allocs: 0.1, reads: 2.05, writes: 2.05}
+// maxCost has room for what asking for these numbers takes, and a moment of the monitor: what each read costs is
+// one more.
+var maxCost = cost{allocs: 0.5, reads: 2.4, writes: 2.4}
 
 func (c cost) min(o cost) cost {
 	return cost{allocs: min(c.allocs, o.allocs), reads: min(c.reads, o.reads), writes: min(c.writes, o.writes)}
