@@ -304,11 +304,20 @@ func TestLeave(t *testing.T) {
 			if err != nil {
 				return
 			}
-			word <- string(b[:n]) // the first one waits for it on a goroutine of its own
+			task.Leave()          // the first one may have no event yet, for which the loop is needed
+			word <- string(b[:n]) // it waits for this on a goroutine of its own
 		}
 	})
 	got := make([]byte, 5)
 	for range 3 {
+		for end := time.Now().Add(20 * time.Second); ; runtime.Gosched() { // it comes back only if it waits
+			if w := first.in.state.Load(); w != nil && w != isReady {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatal("the first one does not wait")
+			}
+		}
 		_, _ = io.WriteString(there, "go")
 		_, _ = io.WriteString(its, "hello")
 		if _, err := io.ReadFull(there, got); err != nil || string(got) != "hello" {
