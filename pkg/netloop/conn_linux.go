@@ -125,7 +125,7 @@ func (c *Conn) WaitRead() error {
 		if c.in.ready() {
 			return nil
 		}
-		c.in.wait(c.task)
+		c.task.wait(&c.in)
 	}
 }
 
@@ -183,7 +183,7 @@ func (c *Conn) Write(b []byte) (int, error) {
 		case err == unix.EAGAIN && tried:
 			c.out.clear() // and once more: there may have come room before this
 		case err == unix.EAGAIN:
-			c.out.wait(c.task)
+			c.task.wait(&c.out)
 		case err != unix.EINTR:
 			return total, c.failed("write", err)
 		}

@@ -83,18 +83,6 @@ func (w *waiter) resume(on *turn) {
 	}
 }
 
-// wait waits as the task, or, if that is nil, as the goroutine that calls it.
-func (s *side) wait(t *Task) {
-	if t != nil {
-		t.wait(s)
-		return
-	}
-	w := &waiter{told: make(chan struct{}, 1)}
-	if s.park(w) {
-		<-w.told
-	}
-}
-
 // setDeadline bounds waiting; the zero time does not.
 func (s *side) setDeadline(t time.Time) {
 	s.mu.Lock()

@@ -13,16 +13,7 @@ type Signal struct {
 
 // Wait returns when it has happened, or when somebody nudges the one who waits; t is the caller's task, which
 // the loop may leave for that. Whoever waits checks why it goes on.
-func (s *Signal) Wait(t *Task) {
-	if t != nil {
-		t.wait(s)
-		return
-	}
-	w := &waiter{told: make(chan struct{}, 1)}
-	if s.park(w) {
-		<-w.told
-	}
-}
+func (s *Signal) Wait(t *Task) { t.wait(s) }
 
 // park makes w one of those who wait, or returns false if there is no reason to.
 func (s *Signal) park(w *waiter) bool {

@@ -101,8 +101,15 @@ func (t *Task) run(on *turn) {
 	}
 }
 
-// wait waits for one side of a connection, or a signal.
+// wait waits for one side of a connection, or a signal; the nil Task is the goroutine that calls it.
 func (t *Task) wait(p parker) {
+	if t == nil {
+		w := &waiter{told: make(chan struct{}, 1)}
+		if p.park(w) {
+			<-w.told
+		}
+		return
+	}
 	t.burst = 0
 	t.parks = p
 	t.yield(struct{}{})

@@ -81,6 +81,12 @@ func start(t testing.TB, c *sandbox.Cluster, o proxy.Options) *running {
 	if err := p.Listen(); err != nil {
 		t.Fatal(err)
 	}
+	return run(t, c, p, len(o.Servers))
+}
+
+// run runs a proxy that listens until the test ends, and returns when so many servers are online.
+func run(t testing.TB, c *sandbox.Cluster, p *proxy.Proxy, servers int) *running {
+	t.Helper()
 	r := &running{t: t, cluster: c, proxy: p, address: p.Addresses()[0].String(), done: make(chan struct{})}
 	go func() {
 		defer close(r.done)
@@ -95,7 +101,7 @@ func start(t testing.TB, c *sandbox.Cluster, o proxy.Options) *running {
 	if err := p.Ready(ctx); err != nil {
 		t.Fatalf("not ready: %v", err)
 	}
-	if err := p.WaitOnline(ctx, len(o.Servers)); err != nil {
+	if err := p.WaitOnline(ctx, servers); err != nil {
 		t.Fatalf("not all servers are online: %v", err)
 	}
 	return r

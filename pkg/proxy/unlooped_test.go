@@ -25,20 +25,9 @@ func TestUnlooped(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.HideSockets()
-	r := &running{t: t, cluster: c, proxy: p, address: p.Addresses()[0].String(), done: make(chan struct{})}
-	go func() {
-		defer close(r.done)
-		p.Run()
-	}()
-	t.Cleanup(func() {
-		p.Close()
-		<-r.done
-	})
+	r := run(t, c, p, len(c.Servers))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if err := p.Ready(ctx); err != nil {
-		t.Fatal(err)
-	}
 	db := r.open(func(c *mysql.Config) { c.TLSConfig = "" })
 	for range 8 { // each is left idle, more of them than there are loops
 		conn, err := db.Conn(ctx)

@@ -125,10 +125,25 @@ func lockCache(ctx context.Context, o InstallOptions) (unlock func(), err error)
 	return lock.release, nil
 }
 
-// installPackages does all work in a temporary folder and renames the result
-// at the end, so that a folder under the final name is complete. The lock of
-// the cache folder must be held.
+// installPackages fetches the server's packages. The lock of the cache folder must be held.
 func installPackages(ctx context.Context, o InstallOptions) error {
+	pick := func(ctx context.Context, a *apt) ([]string, error) {
+		names, err := a.names(ctx, o.Flavor.String()+"-server-core")
+		if err != nil {
+			return nil, err
+		}
+		return pickServer(o.Flavor, names)
+	}
+	return fetchPackages(ctx, o, o.root(), pick, func(root string) error {
+		_, err := inspectRoot(ctx, o.Flavor, root)
+		return err
+	})
+}
+
+// fetchPackages unpacks the packages that pick names, and what they need, into a folder. It does all work in
+// a temporary one and renames that at the end, so that a folder under the final name is complete and has
+// passed check. The lock of the cache folder must be held.
+func fetchPackages(ctx context.Context, o InstallOptions, to string, pick func(context.Context, *apt) ([]string, error), check func(root string) error) error {
 	tmp, err := os.MkdirTemp(o.CacheDir, "tmp-")
 	if err != nil {
 		return err
@@ -142,13 +157,7 @@ func installPackages(ctx context.Context, o InstallOptions) error {
 	if err != nil {
 		return err
 	}
-	archives, err := a.download(ctx, func(ctx context.Context) ([]string, error) {
-		names, err := a.names(ctx, o.Flavor.String()+"-server-core")
-		if err != nil {
-			return nil, err
-		}
-		return pickServer(o.Flavor, names)
-	})
+	archives, err := a.download(ctx, func(ctx context.Context) ([]string, error) { return pick(ctx, a) })
 	if err != nil {
 		return err
 	}
@@ -156,13 +165,16 @@ func installPackages(ctx context.Context, o InstallOptions) error {
 	if err := a.unpack(ctx, archives, root); err != nil {
 		return err
 	}
-	if _, err := inspectRoot(ctx, o.Flavor, root); err != nil {
+	if err := check(root); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(o.root()); err != nil { // a broken one would be in the way
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
-	return os.Rename(root, o.root())
+	if err := os.RemoveAll(to); err != nil { // a broken one would be in the way
+		return err
+	}
+	return os.Rename(root, to)
 }
 
 // packageSources returns the file of sources that the flavor's packages come

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
@@ -32,7 +31,8 @@ func FetchProgram(ctx context.Context, o InstallOptions, name, program string) (
 	if argv, err := programBelow(root, name, program); err == nil {
 		return argv, root, nil
 	}
-	if err := fetchProgram(ctx, o, name, root); err != nil {
+	pick := func(context.Context, *apt) ([]string, error) { return []string{name}, nil }
+	if err := fetchPackages(ctx, o, root, pick, func(string) error { return nil }); err != nil {
 		return nil, "", fmt.Errorf("fetch package %s: %w", name, err)
 	}
 	argv, err = programBelow(root, name, program)
@@ -53,37 +53,4 @@ func programBelow(root, name, program string) ([]string, error) {
 	}
 	loader[len(loader)-1] += ":" + filepath.Join(root, "usr", "lib", name) // of --library-path
 	return append(loader, path), nil
-}
-
-// fetchProgram renames the folder when it is complete, as installPackages does. The lock of the cache folder must
-// be held.
-func fetchProgram(ctx context.Context, o InstallOptions, name, root string) error {
-	tmp, err := os.MkdirTemp(o.CacheDir, "tmp-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(tmp)
-	sources, err := packageSources(ctx, o, tmp)
-	if err != nil {
-		return err
-	}
-	a, err := newApt(tmp, sources, o.Progress)
-	if err != nil {
-		return err
-	}
-	archives, err := a.download(ctx, func(context.Context) ([]string, error) { return []string{name}, nil })
-	if err != nil {
-		return err
-	}
-	unpacked := filepath.Join(tmp, "root")
-	if err := a.unpack(ctx, archives, unpacked); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(root), 0o700); err != nil {
-		return err
-	}
-	if err := os.RemoveAll(root); err != nil { // a broken one would be in the way
-		return err
-	}
-	return os.Rename(unpacked, root)
 }
