@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/mysqlrw/mysqlrw/lag"
@@ -16,7 +17,8 @@ import (
 	"github.com/mysqlrw/mysqlrw/route"
 )
 
-// Options are everything that a Proxy is told. They are read only once given.
+// Options are everything that a Proxy is told. A Proxy keeps its own copy of the lists in them, so a caller may
+// change its own for the next Reload; what they point to is read only once given.
 type Options struct {
 	Servers   []Server
 	Listeners []Listener
@@ -119,6 +121,11 @@ type Listener struct {
 type Account struct {
 	Name     string
 	Password string
+}
+
+// own takes the lists out of the caller's hands, who may change them while sessions read.
+func (o *Options) own() {
+	o.Servers, o.Listeners, o.Accounts = slices.Clone(o.Servers), slices.Clone(o.Listeners), slices.Clone(o.Accounts)
 }
 
 // check says what cannot work.

@@ -54,6 +54,7 @@ func New(o Options) (*Proxy, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
+	o.own()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ func (p *Proxy) Reload(o Options) error {
 	if err := o.check(); err != nil {
 		return err
 	}
+	o.own()
 	before := p.conf.Load()
 	if len(o.Listeners) != len(before.Listeners) {
 		return errors.New("the listeners are others: that takes a restart")
