@@ -114,6 +114,8 @@ type Policy struct {
 	// performance_schema and sys be split. What they say is each server's own.
 	SystemSchemasOnReplicas bool
 	Splitting               Splitting
+	// TrackTables has reads at SessionLevel wait for the tables that they name only, if the caller knows of these.
+	TrackTables bool
 	// Method is how the levels session, global and scc are kept, and Sleep how long BySleep waits.
 	Method Method
 	Sleep  time.Duration

@@ -132,9 +132,18 @@ func (c *choice) require(q *Query) bool {
 	if byLog && !c.presentLog(q) || q.Node == "" && c.monotonic(q.Level) && !c.settle(q) {
 		return false
 	}
+	c.narrow(q)
 	q.Required = !q.Require.IsEmpty()
 	d.Require = q.Require
 	return true
+}
+
+// narrow leaves of what the read must see what it can see.
+func (c *choice) narrow(q *Query) {
+	if !c.snap.NeededKnown || q.stay > 0 || c.d.Token == GivenToken || !q.Require.Equal(c.snap.Whole) {
+		return
+	}
+	q.Require, q.why, c.d.Covers = c.snap.Needed, TablesCaughtUp, false
 }
 
 // fetch has the decision made again when the snapshot has Current. It returns false: there is none yet.

@@ -85,6 +85,7 @@ const (
 
 	AnyReplica      // any-replica
 	CaughtUp        // caught-up
+	TablesCaughtUp  // tables-caught-up
 	WaitForReplica  // wait-for-replica
 	NothingCaughtUp // nothing-caught-up
 	NoReplica       // no-replica
@@ -165,6 +166,7 @@ var reasonTexts = [...]struct{ name, explanation string }{
 	WeakNotPossible:       {"weak-not-possible", "the isolation level cannot hold a weak read: it runs strong"},
 	AnyReplica:            {"any-replica", "the level asks for no position"},
 	CaughtUp:              {"caught-up", "a readable server has what the read needs"},
+	TablesCaughtUp:        {"tables-caught-up", "a readable server has all changes of the tables that the read names, if not of others"},
 	WaitForReplica:        {"wait-for-replica", "no server has it yet; the nearest may get there in time"},
 	NothingCaughtUp:       {"nothing-caught-up", "no readable replica will have it in time"},
 	NoReplica:             {"no-replica", "no replica can be read"},

@@ -104,6 +104,10 @@ type Snapshot struct {
 	// replica is known to have: who has read that replica must not read the
 	// primary before it has.
 	Ahead gtid.Value
+	// Needed is the part of the position Whole that a read must see, if NeededKnown: what changed the tables
+	// that it names. It is of one statement only.
+	Whole, Needed gtid.Value
+	NeededKnown   bool
 	// At is when this was known, for the methods that go by time.
 	At time.Time
 }

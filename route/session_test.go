@@ -20,6 +20,7 @@ import (
 //	@ options flavor=mysql sql_mode=ANSI_QUOTES  how texts are read, as for statements
 //	@ setting NAME=VALUE                         Session.Setting, which must take it
 //	@ current U:1-10                             the primary's position, fetched after the read arrived; "none" forgets it
+//	@ needed U:1-12 U:1-10                       of the first position the tables of a read need the second; "none" forgets it
 //	@ reset, @ reset keep_token                  COM_RESET_CONNECTION
 //
 // Each session starts with primary (weight 0), replica1 and replica2 (weight 100), online, no lag, all at U:1-10.
@@ -132,6 +133,11 @@ func (p *player) directive(line string) {
 			p.session.Arrived = p.snap.At
 		case "ahead":
 			p.snap.Ahead = p.position(word)
+		case "needed":
+			p.snap.NeededKnown = word != "none"
+			if p.snap.NeededKnown {
+				p.snap.Whole, p.snap.Needed = p.position(words[0]), p.position(words[1])
+			}
 		case "current":
 			p.snap.CurrentKnown = word != "none"
 			if p.snap.Current = (gtid.Value{}); p.snap.CurrentKnown {

@@ -139,3 +139,14 @@ func (s Set) Intersect(b Set) Set {
 	}
 	return newSet(out)
 }
+
+// Filled returns a set of one interval for each source, from its first to its last transaction: of all sets without
+// gaps that contain s the smallest.
+func (s Set) Filled() Set {
+	list := s.sources()
+	out := make([]sourceSet, 0, len(list))
+	for _, src := range list {
+		out = append(out, sourceSet{src.Source, []Interval{{src.ivs[0].First, src.ivs[len(src.ivs)-1].Last}}})
+	}
+	return newSet(out)
+}

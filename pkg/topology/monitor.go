@@ -202,6 +202,7 @@ func (m *Monitor) Fill(dst *route.Snapshot, now time.Time) {
 	p := m.now.Load()
 	dst.Servers = append(dst.Servers[:0], p.snapshot.Servers...)
 	dst.Current, dst.CurrentKnown, dst.Ahead, dst.At = p.snapshot.Current, false, gtid.Value{}, now
+	dst.NeededKnown = false
 	for i, mb := range m.members {
 		sv := &dst.Servers[i]
 		known := mb.known.Load()
