@@ -22,6 +22,7 @@ var rows = [][]string{
 	{"pkg/compress"},
 	{"route", "pkg/backend", "pkg/frontend", "pkg/pool"},
 	{"pkg/sessionstate"},
+	{"pkg/tracker"},
 	{"pkg/target"},
 	{"pkg/status"},
 	{"pkg/status/statustest"},
