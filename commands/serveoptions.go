@@ -33,6 +33,9 @@ func (s *serving) optionsFor(c *config.Config) (proxy.Options, error) {
 		},
 		Log: s.log, SlowQuery: c.Log.SlowQuery, SlowStart: c.Timeouts.SlowStart,
 	}
+	if levels := c.Monitor.TrackTables; levels == "scc" || levels == "session" {
+		o.Tracker = &proxy.Account{Name: c.Monitor.User, Password: c.Monitor.Password.Reveal()}
+	}
 	for i := range c.Servers {
 		sv, err := s.server(&c.Servers[i], &c.Monitor)
 		if err != nil {

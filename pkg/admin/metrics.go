@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/mysqlrw/mysqlrw/pkg/proxy"
+	"github.com/mysqlrw/mysqlrw/pkg/tracker"
 	"github.com/mysqlrw/mysqlrw/route"
 )
 
@@ -54,6 +55,11 @@ func Metrics() []Metric {
 		{"mysqlrw_position_queries_total", "counter", nil, "Questions that the primary got for them."},
 		{"mysqlrw_sessions_moved_total", "counter", nil, "Reads that needed it because their session's server could not be read any more."},
 		{"mysqlrw_lost_writes_total", "counter", nil, "Sessions that had seen what a failover has lost."},
+		{"mysqlrw_tracker_ready", "gauge", nil, "With track-tables: 1 if it is known which tables change, 0 if reads at scc wait as those at global."},
+		{"mysqlrw_tracker_transactions_total", "counter", nil, "Transactions that were read of the primary's binary log."},
+		{"mysqlrw_tracker_tables", "gauge", nil, "Tables with changes that a replica may lack."},
+		{"mysqlrw_tracker_schemas_total", "counter", nil, "How often views and foreign keys were read: at the start, and after a DDL."},
+		{"mysqlrw_tracker_reads_total", "counter", []string{"outcome"}, "Reads that would have waited for changes of any table: narrowed to the tables that they name, or why not."},
 	}
 }
 
@@ -137,6 +143,15 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	put("mysqlrw_position_queries_total", float64(stats.PositionQueries))
 	put("mysqlrw_sessions_moved_total", float64(stats.SessionsMoved))
 	put("mysqlrw_lost_writes_total", float64(stats.LostWrites))
+	if is := stats.Tracker; is != nil {
+		put("mysqlrw_tracker_ready", one(is.Ready))
+		put("mysqlrw_tracker_transactions_total", float64(is.Transactions))
+		put("mysqlrw_tracker_tables", float64(is.Tables))
+		put("mysqlrw_tracker_schemas_total", float64(is.Schemas))
+		for _, w := range tracker.AllWhys() {
+			put("mysqlrw_tracker_reads_total", float64(stats.Tables[w]), w.String())
+		}
+	}
 }
 
 func (c *collector) servers(put func(name string, v float64, labels ...string)) {

@@ -41,6 +41,7 @@ func (c *checker) all() {
 	c.counts()
 	c.duplicates()
 	c.roles()
+	c.untracked()
 	c.unused()
 }
 
@@ -214,6 +215,19 @@ func (c *checker) roles() {
 	}
 	if kept := c.config.Policy.MinReserved; kept > replicas && replicas > 0 {
 		c.warnAt(c.valueOf("policy.min-reserved"), "min-reserved: there are only %d replicas to keep", replicas)
+	}
+}
+
+// untracked warns of what waits for all tables, since nobody knows which have changed.
+func (c *checker) untracked() {
+	if c.config.Monitor.TrackTables != "off" {
+		return
+	}
+	for i, l := range c.config.Listeners {
+		if l.Consistency == route.SCC {
+			c.warnAt(c.keyOf(element("listener", i)), "level scc waits as global does: write track-tables = \"scc\" into [monitor]")
+			break
+		}
 	}
 }
 

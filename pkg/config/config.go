@@ -130,6 +130,8 @@ type Monitor struct {
 	// HeartbeatZone is that of the times in it, HeartbeatInterval how often it is written.
 	HeartbeatZone     string        `toml:"heartbeat-zone" enum:"server|utc" effect:"now"`
 	HeartbeatInterval time.Duration `toml:"heartbeat-interval" effect:"now"`
+	// TrackTables says at which levels reads wait only for their tables, for which the primary's binary log is read.
+	TrackTables string `toml:"track-tables" enum:"off|scc|session" effect:"now"`
 }
 
 // Credentials are a password by one of three ways. After loading, Password has
@@ -238,7 +240,7 @@ func defaultServer() Server {
 // defaults is a file without a line.
 func defaults() *Config {
 	return &Config{
-		Monitor: Monitor{Interval: time.Second, Timeout: 2 * time.Second, HeartbeatZone: "server"},
+		Monitor: Monitor{Interval: time.Second, Timeout: 2 * time.Second, HeartbeatZone: "server", TrackTables: "off"},
 		Policy:  policyFrom(route.DefaultPolicy()),
 		Pool: Pool{
 			MaxConnections: 100, MaxIdle: 50, IdleTimeout: time.Minute, AcquireTimeout: 30 * time.Second,
@@ -282,7 +284,7 @@ func (c *Config) RoutePolicy(l Listener) route.Policy {
 		SessionTimeout: c.Policy.SessionTimeout, GlobalTimeout: c.Policy.GlobalTimeout,
 		ErrorOnTimeout: c.Policy.TimeoutAction == "error", Monotonic: c.Policy.Monotonic == "on", DropToken: c.Policy.TokenOnReset == "drop",
 		MinReserved: c.Policy.MinReserved, Zone: c.Policy.Zone,
-		SystemSchemasOnReplicas: c.Policy.SystemSchemas == "replica", Sleep: c.Policy.CausalSleep,
+		SystemSchemasOnReplicas: c.Policy.SystemSchemas == "replica", TrackTables: c.Monitor.TrackTables == "session", Sleep: c.Policy.CausalSleep,
 	}
 	if l.Mode == ReadOnly {
 		p.Endpoint = route.ReadOnly

@@ -13,6 +13,7 @@ import (
 	"github.com/mysqlrw/mysqlrw/pkg/pool"
 	"github.com/mysqlrw/mysqlrw/pkg/sessionstate"
 	"github.com/mysqlrw/mysqlrw/pkg/topology"
+	"github.com/mysqlrw/mysqlrw/pkg/tracker"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 	"github.com/mysqlrw/mysqlrw/route"
 )
@@ -28,6 +29,7 @@ type cluster struct {
 
 	byLog   bool // positions of MySQL servers are places in their binary logs
 	fetcher fetcher
+	tracker *tracker.Tracker // nil if there is none
 	lost    atomic.Pointer[[]loss]
 
 	users atomic.Int64 // sessions, and one for being the present cluster
@@ -421,6 +423,7 @@ func (p *Proxy) event(c *cluster, e topology.Event) {
 	if tell := p.conf.Load().Events; tell != nil {
 		tell(e)
 	}
+	c.trackAgain(&e)
 	if e.Kind == topology.LostWrites {
 		var all []loss
 		if before := c.lost.Load(); before != nil {

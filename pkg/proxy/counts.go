@@ -3,6 +3,7 @@ package proxy
 import (
 	"sync/atomic"
 
+	"github.com/mysqlrw/mysqlrw/pkg/tracker"
 	"github.com/mysqlrw/mysqlrw/route"
 )
 
@@ -24,6 +25,9 @@ type counts struct {
 	fetched     atomic.Uint64
 	moved       atomic.Uint64 // reads that needed it because their session's server could not be read any more
 	lostWrites  atomic.Uint64 // sessions that had seen what no server has any more
+
+	// narrowed are reads that would have waited for changes of tables that they do not name, by why they did or not.
+	narrowed [tracker.Whys]atomic.Uint64
 
 	primaryReads atomic.Int64 // fall-backs that run now
 }
@@ -70,5 +74,10 @@ func (c *counts) list() []Counter {
 	add("position-queries", c.fetched.Load())
 	add("sessions-moved", c.moved.Load())
 	add("lost-writes", c.lostWrites.Load())
+	for _, w := range tracker.AllWhys() {
+		if n := c.narrowed[w].Load(); n > 0 {
+			add("tables-"+w.String(), n)
+		}
+	}
 	return all
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/netloop"
 	"github.com/mysqlrw/mysqlrw/pkg/status"
+	"github.com/mysqlrw/mysqlrw/pkg/tracker"
 	"github.com/mysqlrw/mysqlrw/route"
 )
 
@@ -53,7 +54,8 @@ type pilot interface {
 // standing is where the primary stood. It is immutable.
 type standing struct {
 	status.Standing
-	sent time.Time // when it was asked
+	sent   time.Time // when it was asked
+	source tracker.Source
 }
 
 // errNoPrimary is why nobody can be asked.
@@ -161,8 +163,8 @@ func (s *session) standing() (*standing, error) {
 	s.aside()
 	var got *standing
 	ask := func(ctx context.Context, q status.Querier, server flavor.Server) error {
-		one := &standing{sent: s.p.now()}
 		epoch := c.monitor.Epoch(i)
+		one := &standing{sent: s.p.now(), source: tracker.Source{Server: i, Epoch: uint64(epoch)}}
 		var err error
 		if c.byLog && server.Flavor == flavor.MySQL {
 			one.Standing, err = status.AskLogStanding(ctx, q)
@@ -208,8 +210,8 @@ func (s *session) askDirectly(i int) (*standing, error) {
 	conn.Attach(s.task)
 	defer conn.Attach(nil)
 	s.cluster.servers[i].station.tally.own[stepPosition].Add(1)
-	one := &standing{sent: s.p.now()}
 	epoch := s.cluster.monitor.Epoch(i)
+	one := &standing{sent: s.p.now(), source: tracker.Source{Server: i, Epoch: uint64(epoch)}}
 	flavored := conn.Server().Flavor
 	r, err := conn.Query(ctx, status.StandingQuery(flavored))
 	if err == nil {

@@ -25,6 +25,10 @@ type Options struct {
 	// Accounts are optional: the proxy learns a password when a client sends it in full.
 	Accounts []Account
 
+	// Tracker is who follows the primary's binary log for level scc and Policy.TrackTables: an account with the
+	// privileges that tracker.Options names. Nil is nobody: scc waits as global does.
+	Tracker *Account
+
 	// CheckInterval and CheckTimeout are the monitor's; see topology.Options for 0.
 	CheckInterval, CheckTimeout time.Duration
 

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"crypto/rand"
 	"crypto/rsa"
 	"fmt"
@@ -157,6 +158,20 @@ func (p *Proxy) Wait(ctx context.Context, ok func(*route.Snapshot) bool) error {
 		c := p.cluster.Load()
 		err := c.monitor.Wait(ctx, func(s *route.Snapshot) bool { return ok(s) || p.cluster.Load() != c })
 		if err != nil || p.cluster.Load() == c {
+			return err
+		}
+	}
+}
+
+// Tracking returns when reads at level scc wait only for the tables that they name, or ctx ends. Without
+// Options.Tracker that never comes.
+func (p *Proxy) Tracking(ctx context.Context) error {
+	for {
+		c := p.cluster.Load()
+		if c.tracker == nil {
+			return errors.New("the proxy follows no binary log")
+		}
+		if err := c.tracker.Ready(ctx); err != nil || p.cluster.Load() == c {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/mysqlrw/mysqlrw/pkg/gtid"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 	"github.com/mysqlrw/mysqlrw/route"
 )
@@ -31,6 +32,10 @@ type request struct {
 	late    bool      // a wait for a position ended in vain
 	waited  time.Duration
 	joined  bool // it has waited with another session
+
+	narrowed      bool // it was asked what the tables need
+	hasNeeded     bool
+	whole, needed gtid.Value // of what must be seen, what they need
 }
 
 // maxAttempts bounds how often a statement is tried: one that fails on every server does not run in
@@ -137,6 +142,9 @@ func (s *session) decide(req *request) route.Decision {
 	case d.Fetch && req.current == nil:
 		d = s.informed(req, d)
 	}
+	if s.narrowable(req, &d) {
+		d = s.narrow(req, d)
+	}
 	return d
 }
 
@@ -146,6 +154,9 @@ func (s *session) look(req *request) {
 	s.cluster.fill(&s.snap, s.p.now())
 	if req.current != nil {
 		req.current.put(&s.snap)
+	}
+	if req.hasNeeded {
+		s.snap.Whole, s.snap.Needed, s.snap.NeededKnown = req.whole, req.needed, true
 	}
 	excluded := req.excluded
 	if s.lacking != 0 && req.st.Target == route.ToReplica {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/mysqlrw/mysqlrw/pkg/topology"
@@ -98,6 +99,7 @@ func (p *Proxy) newCluster(o *Options, old *cluster) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.tracker = c.newTracker(p, o.Tracker)
 	for _, s := range c.servers {
 		s.dialing.users.Add(1)
 		s.station.configure(&s.Server, o)
@@ -115,7 +117,12 @@ func (c *cluster) run(ctx context.Context) {
 	ctx, c.stop = context.WithCancel(ctx)
 	go func() {
 		defer close(c.done)
+		var tracks sync.WaitGroup
+		if c.tracker != nil {
+			tracks.Go(func() { c.tracker.Run(ctx) })
+		}
 		c.monitor.Run(ctx)
+		tracks.Wait()
 	}()
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/mysqlrw/mysqlrw/pkg/frontend"
 	"github.com/mysqlrw/mysqlrw/pkg/netloop"
 	"github.com/mysqlrw/mysqlrw/pkg/sessionstate"
+	"github.com/mysqlrw/mysqlrw/pkg/tracker"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 	"github.com/mysqlrw/mysqlrw/route"
 )
@@ -74,13 +75,14 @@ type session struct {
 	answerSeq   byte   // the number of the server's first packet
 	steps       []step // what of packets goes before the statement
 	shown       lastRoute
-	hasty       route.Policy // policyFor's
-	value       []byte       // a buffer for the answer to a wait
-	timer       *time.Timer  // for a wait in company; nil before the first
-	guiding     *guide       // the wait that others may join; nil for none
-	answered    time.Time    // when the last statement had its answer
-	lossesKnown int          // how many of the cluster's losses are out of the token
-	changed     bool         // the open transaction has changed something for certain
+	hasty       route.Policy  // policyFor's
+	names       []tracker.Key // a buffer for those of tables
+	value       []byte        // a buffer for the answer to a wait
+	timer       *time.Timer   // for a wait in company; nil before the first
+	guiding     *guide        // the wait that others may join; nil for none
+	answered    time.Time     // when the last statement had its answer
+	lossesKnown int           // how many of the cluster's losses are out of the token
+	changed     bool          // the open transaction has changed something for certain
 
 	began   time.Time
 	applied uint64     // Options.Applied when the policy was taken

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"github.com/mysqlrw/mysqlrw/pkg/tracker"
 	"github.com/mysqlrw/mysqlrw/route"
 )
 
@@ -27,6 +28,10 @@ type Statistics struct {
 	SessionsMoved uint64
 	// LostWrites are sessions that had seen what no server has any more after a failover.
 	LostWrites uint64
+	// Tables are reads that would have waited for changes of tables that they do not name, by why they waited for less,
+	// or did not. Tracker is how that stands that knows these; nil if there is none.
+	Tables  [tracker.Whys]uint64
+	Tracker *tracker.State
 }
 
 // StatementCount is how many statements ran on a server for the same reason.
@@ -85,6 +90,13 @@ func (p *Proxy) Statistics() Statistics {
 		Waits: c.waits.Load(), WaitsLate: c.late.Load(), WaitsJoined: c.joined.Load(), WaitsSkipped: c.skipped.Load(), Timeouts: c.timeouts.Load(),
 		Limited: c.limited.Load(), PositionWanted: c.fetchWanted.Load(), PositionQueries: c.fetched.Load(),
 		SessionsMoved: c.moved.Load(), LostWrites: c.lostWrites.Load(),
+	}
+	for w := range all.Tables {
+		all.Tables[w] = c.narrowed[w].Load()
+	}
+	if t := p.cluster.Load().tracker; t != nil {
+		is := t.State()
+		all.Tracker = &is
 	}
 	for _, r := range route.AllReasons() {
 		if n := c.fallBacks[r].Load(); n > 0 {
