@@ -2,9 +2,9 @@ package proxy
 
 import (
 	"context"
-	"errors"
 	"crypto/rand"
 	"crypto/rsa"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"

@@ -19,8 +19,8 @@ type Source struct {
 
 // Options say whom to follow.
 type Options struct {
-	// Connect opens a connection to the primary of this moment, for which REPLICATION SLAVE and what ReadSchema needs
-	// is enough. It waits as long as there is no primary.
+	// Connect opens a connection to the primary of this moment, as an account that may replicate and can read the whole
+	// schema: see ReadSchema. It waits as long as there is no primary.
 	Connect func(ctx context.Context) (*backend.Conn, Source, error)
 	// Everywhere returns what all replicas that take reads are known to have, and whether there are any. It is called
 	// with the tracker's lock held, and does not wait.
