@@ -49,7 +49,18 @@ type Counter struct {
 }
 
 // Counters returns what SHOW MYSQLRW STATUS shows. Reasons that never came up are left out.
-func (p *Proxy) Counters() []Counter { return p.counts.list() }
+func (p *Proxy) Counters() []Counter {
+	all := p.counts.list()
+	if t := p.cluster.Load().tracker; t != nil {
+		is := t.State()
+		ready := uint64(0)
+		if is.Ready {
+			ready = 1
+		}
+		all = append(all, Counter{"tracker-ready", ready}, Counter{"tracker-transactions", is.Transactions}, Counter{"tracker-tables", uint64(is.Tables)})
+	}
+	return all
+}
 
 func (c *counts) list() []Counter {
 	var all []Counter

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/mysqlrw/mysqlrw/pkg/proxy"
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox"
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox/sandboxtest"
+	"github.com/mysqlrw/mysqlrw/pkg/tracker"
+	"github.com/mysqlrw/mysqlrw/pkg/verify"
 	"github.com/mysqlrw/mysqlrw/route"
 )
 
@@ -93,5 +96,133 @@ func prepared(t *testing.T, c *sql.Conn) {
 			}
 		}
 		_ = stmt.Close()
+	}
+}
+
+// TestTables_session: the same at level session, for what the session itself has written and seen.
+func TestTables_session(t *testing.T) {
+	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
+		s := newSite(t, f, sandbox.Options{Replicas: 1}, func(o *proxy.Options) {
+			tracked(o)
+			p := &o.Listeners[0].Policy
+			p.Level, p.TrackTables = route.SessionLevel, true
+		}, append(trackerUser, "CREATE TABLE a (v INT)", "CREATE TABLE b (v INT)", "INSERT INTO a VALUES (0)", "INSERT INTO b VALUES (0)")...)
+		tracking(t, s.running)
+		release := hold(t, s.running)
+		c := conn(t, s.all)
+		exec(t, c, "UPDATE a SET v = 1")
+		for range 3 {
+			want(t, "b", value(t, c, "SELECT v FROM b"), "0")
+			if r := routeOf(t, c); r["server"] != "replica1" || r["reason"] != "tables-caught-up" {
+				t.Errorf("b was read on %s: %s", r["server"], r["reason"])
+			}
+			want(t, "a", value(t, c, "SELECT v FROM a"), "1")
+			if where := ranOn(t, c); where != "primary" {
+				t.Errorf("a was read on %s", where)
+			}
+			// What it has seen of a on the primary may be newer than its token.
+			want(t, "both", value(t, c, "SELECT a.v + b.v FROM a, b"), "1")
+		}
+		release()
+	})
+}
+
+// TestTables_verify: whatever happens to the tracker and to the primary, no read at scc is older than promised.
+func TestTables_verify(t *testing.T) {
+	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
+		c := sandboxtest.Cluster(t, sandbox.Options{Flavor: f, Replicas: 2})
+		sandboxtest.Exec(t, c.Primary(), trackerUser...)
+		v := newVerified(t, f, c)
+		tracked(&v.o)
+		v.o.Listeners[0].Policy.Level = route.SessionLevel
+		if err := v.proxy.Reload(v.o); err != nil {
+			t.Fatal(err)
+		}
+		primary, replica, other := c.Primary(), c.Replica(1), c.Replica(2)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		result := make(chan *verify.Result, 1)
+		go func() { result <- v.run(ctx, "scc", 0) }()
+		v.progress()
+		tracking(t, v.running)
+		for _, fault := range []struct {
+			name string
+			do   func()
+		}{
+			{"a replica applies nothing", func() {
+				release, err := replica.HoldApplier(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				v.progress()
+				_ = release()
+			}},
+			{"the tracker is killed", func() {
+				for range 3 {
+					killTracker(t, primary)
+					v.progress()
+					tracking(t, v.running)
+				}
+			}},
+			{"DDL", func() {
+				for n := range 10 {
+					sandboxtest.Exec(t, primary, "CREATE TABLE mysqlrw_verify.t"+strconv.Itoa(n)+" (id INT)", "CREATE OR REPLACE VIEW mysqlrw_verify.v AS SELECT "+strconv.Itoa(n)+" AS n")
+				}
+				v.progress()
+			}},
+			{"the tracker loses its privilege", func() {
+				sandboxtest.Exec(t, primary, "REVOKE REPLICATION SLAVE ON *.* FROM tracker")
+				killTracker(t, primary)
+				await(t, "the proxy says so", func() bool {
+					is := v.proxy.Statistics().Tracker
+					return !is.Ready && strings.Contains(is.Err, "REPLICATION SLAVE")
+				})
+				v.progress()
+				sandboxtest.Exec(t, primary, "GRANT REPLICATION SLAVE ON *.* TO tracker")
+				tracking(t, v.running)
+			}},
+			{"switchover", func() {
+				setReadOnly(t, f, primary, true)
+				sameAs(t, f, replica, primary)
+				detach(t, f, replica)
+				setReadOnly(t, f, replica, false)
+				follow(t, f, primary, replica, true)
+				follow(t, f, other, replica, false)
+				v.progress()
+				tracking(t, v.running)
+			}},
+		} {
+			t.Log(fault.name)
+			fault.do()
+			v.progress()
+		}
+		cancel()
+		v.holds(<-result, "scc")
+		all := v.proxy.Statistics().Tables
+		if all[tracker.WhyNot] == 0 || all[tracker.WhyOff] == 0 {
+			t.Errorf("reads were never narrowed, or never kept from it: %v", all)
+		}
+	})
+}
+
+// killTracker ends the connections that read the primary's log as the tracker does.
+func killTracker(t *testing.T, s *sandbox.Server) {
+	t.Helper()
+	db := sandboxtest.Open(t, s)
+	rows, err := db.QueryContext(t.Context(), "SELECT id FROM information_schema.processlist WHERE user = 'tracker'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var ids []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	for _, id := range ids {
+		_, _ = db.ExecContext(t.Context(), "KILL "+id) // which may have gone by itself
 	}
 }
