@@ -15,8 +15,8 @@ import (
 const (
 	// maxPayload is the most that is unpacked of a transaction.
 	maxPayload = 64 << 20
-	// maxWindow is what unpacking may hold of it: what compression needs up to zstd's level 19, or above if
-	// the transaction is no larger.
+	// maxWindow is what unpacking may hold of it: enough up to level 19 of zstd. At level
+	// 3, which is MySQL's own, it takes 2 MB.
 	maxWindow = 8 << 20
 
 	payloadPiece = 64 << 10
@@ -179,7 +179,7 @@ func (p *payload) use(kind uint64) error {
 	case packedZstd:
 		if p.zstd == nil {
 			d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-				zstd.WithDecoderMaxMemory(maxPayload), zstd.WithDecoderMaxWindow(maxWindow))
+				zstd.WithDecoderMaxWindow(maxWindow))
 			if err != nil {
 				return fmt.Errorf("begin zstd: %w", err)
 			}
