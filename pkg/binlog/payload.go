@@ -35,6 +35,7 @@ type payload struct {
 	open bool
 
 	packed int    // bytes of it that were not passed
+	behind int    // bytes of the event that follow
 	sum    uint32 // of the event up to here
 	failed error  // of the connection
 
@@ -61,13 +62,13 @@ func (p *payload) Read(b []byte) (int, error) {
 	}
 	n := copy(b, part)
 	p.pass(part)
+	p.packed -= n
 	return n, nil
 }
 
 func (p *payload) pass(part []byte) {
 	p.sum = crc32.Update(p.sum, crc32.IEEETable, part)
 	p.from.advance(len(part))
-	p.packed -= len(part)
 }
 
 var errTooLarge = errors.New("a compressed transaction is too large")
@@ -161,8 +162,7 @@ func (r *Reader) unpack(h header) error {
 		return malformed("payload's size")
 	}
 	p.open, p.failed, p.total, p.r, p.w = true, nil, 0, 0, 0
-	p.packed = h.size - trailer
-	p.sum = 0
+	p.packed, p.behind, p.sum = int(size), h.size-trailer-head-int(size), 0
 	p.pass(b[:head])
 	if err := p.use(kind); err != nil {
 		return r.giveUp(err)
@@ -243,12 +243,13 @@ func (r *Reader) giveUp(err error) error {
 // closePayload passes what is left of the event, and ends the transaction that it was.
 func (r *Reader) closePayload() error {
 	p := &r.payload
-	for p.packed > 0 {
-		part, err := r.packets.some(p.packed)
+	for n := p.packed + p.behind; n > 0; {
+		part, err := r.packets.some(n)
 		if err != nil {
 			return err
 		}
 		p.pass(part)
+		n -= len(part)
 	}
 	if r.format.checksum {
 		var sum [checksumSize]byte
