@@ -76,14 +76,14 @@ func (r *Reader) decode(h header, body []byte) error {
 }
 
 func (r *Reader) table(h header, body []byte) error {
-	c := cursor(h, body)
+	c := fields(body)
 	c.Bytes(r.format.tableMap) // a number, and flags
 	schema := c.LenEncString()
 	c.Bytes(1) // NUL
 	table := c.LenEncString()
 	c.Bytes(1)
-	if err := c.Err(); err != nil {
-		return broken(err)
+	if err := broken(h, &c); err != nil {
+		return err
 	}
 	r.within(true)
 	e := r.put(Table)
@@ -93,7 +93,7 @@ func (r *Reader) table(h header, body []byte) error {
 
 // prepared reads the end of an XA transaction, which is committed or waits for XA COMMIT.
 func (r *Reader) prepared(h header, body []byte) error {
-	c := cursor(h, body)
+	c := fields(body)
 	onePhase := c.Uint8() != 0
 	formatID := c.Uint32()
 	global, branch := int(c.Uint32()), int(c.Uint32())
@@ -101,8 +101,8 @@ func (r *Reader) prepared(h header, body []byte) error {
 		c.Fail("the transaction's name")
 	}
 	first, second := c.Bytes(global), c.Bytes(branch)
-	if err := c.Err(); err != nil {
-		return broken(err)
+	if err := broken(h, &c); err != nil {
+		return err
 	}
 	r.within(true)
 	if !onePhase {
@@ -111,11 +111,4 @@ func (r *Reader) prepared(h header, body []byte) error {
 	}
 	r.over()
 	return nil
-}
-
-func broken(err error) error {
-	if err == nil {
-		return nil
-	}
-	return malformed("%v", err)
 }

@@ -8,12 +8,12 @@ import (
 // gtid reads MySQL's event at the beginning of a transaction. What is behind the GTID came with later
 // versions.
 func (r *Reader) gtid(h header, body []byte) error {
-	c := cursor(h, body)
+	c := fields(body)
 	c.Bytes(1) // flags
 	uuid := c.Bytes(len(gtid.UUID{}))
 	seq := c.Uint64()
-	if err := c.Err(); err != nil {
-		return broken(err)
+	if err := broken(h, &c); err != nil {
+		return err
 	}
 	e := r.begin(false)
 	if h.kind == anonymousGTID {
@@ -36,7 +36,7 @@ func (r *Reader) gtid(h header, body []byte) error {
 	if c.Len() > 0 {
 		r.size(h, c.LenEncInt())
 	}
-	return broken(c.Err())
+	return broken(h, &c)
 }
 
 // size notes how long the whole transaction is, of which h has been read.
@@ -50,11 +50,11 @@ func (r *Reader) size(h header, size uint64) {
 const standalone = 0x01
 
 func (r *Reader) domainGTID(h header, body []byte) error {
-	c := cursor(h, body)
+	c := fields(body)
 	g := gtid.DomainGTID{Server: h.server, Seq: c.Uint64(), Domain: c.Uint32()}
 	flags := c.Uint8()
-	if err := c.Err(); err != nil {
-		return broken(err)
+	if err := broken(h, &c); err != nil {
+		return err
 	}
 	alone := flags&standalone != 0
 	e := r.begin(!alone)
@@ -65,7 +65,7 @@ func (r *Reader) domainGTID(h header, body []byte) error {
 // tagged reads the event of a GTID with a tag, which has the form of mysql::serialization: numbered fields,
 // ascending, of which some may be left out.
 func (r *Reader) tagged(h header, body []byte) error {
-	c := cursor(h, body)
+	c := fields(body)
 	for range 3 { // the form's version, the length, the last field that must be known
 		varint(&c)
 	}
@@ -99,8 +99,8 @@ func (r *Reader) tagged(h header, body []byte) error {
 			size = 1<<64 - 1 // nothing is of use that is further behind
 		}
 	}
-	if err := c.Err(); err != nil {
-		return broken(err)
+	if err := broken(h, &c); err != nil {
+		return err
 	}
 	if !g.Valid() {
 		return malformed("a GTID with the number %d and the tag %q", g.Seq, g.Tag)

@@ -130,7 +130,7 @@ func (r *Reader) unpack(h header) error {
 	if err != nil {
 		return err
 	}
-	c := cursor(h, b[headerSize:])
+	c := fields(b[headerSize:])
 	size, kind := uint64(0), uint64(0)
 	known := 0
 	for c.Len() > 0 {
@@ -154,8 +154,8 @@ func (r *Reader) unpack(h header) error {
 			c.Bytes(int(length))
 		}
 	}
-	if err := c.Err(); err != nil {
-		return broken(err)
+	if err := broken(h, &c); err != nil {
+		return err
 	}
 	head := headerSize + c.Pos()
 	if known != 7 || size > uint64(h.size-trailer-head) {

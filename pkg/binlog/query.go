@@ -80,7 +80,7 @@ const (
 )
 
 func (r *Reader) query(h header, body []byte) error {
-	c := cursor(h, body)
+	c := fields(body)
 	c.Bytes(4 + 4) // connection, seconds
 	schemaSize := int(c.Uint8())
 	c.Bytes(2) // error
@@ -93,8 +93,8 @@ func (r *Reader) query(h header, body []byte) error {
 	schema := c.Bytes(schemaSize)
 	c.Bytes(1) // NUL
 	text := c.Rest()
-	if err := c.Err(); err != nil {
-		return broken(err)
+	if err := broken(h, &c); err != nil {
+		return err
 	}
 	if h.kind == queryCompressed {
 		var err error

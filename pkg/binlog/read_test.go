@@ -280,7 +280,7 @@ func TestRead_payload(t *testing.T) {
 		{"cut off", pack(packedNone, begin, table, commit[:7]), []string{"table shop.a", cannot + "unexpected EOF"}},
 		{"cut off behind a header", pack(packedNone, begin, table, rows[:50]), []string{"table shop.a", cannot + "EOF"}},
 		{"short table", pack(packedNone, makeEvent(tableMap, 0, nil), commit), []string{
-			cannot + "malformed binary log: read event of type 19: at offset 0 of 0 bytes: want more bytes",
+			cannot + "malformed binary log: event of type 19: read the body of an event: at offset 0 of 0 bytes: want more bytes",
 		}},
 		{"event of 0 bytes", pack(packedNone, make([]byte, 19)), []string{cannot + "malformed binary log: event of 0 bytes"}},
 	}

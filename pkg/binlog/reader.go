@@ -169,5 +169,13 @@ func (r *Reader) whole(h header) error {
 	return r.packets.end()
 }
 
-// cursor reads the fields of an event.
-func cursor(h header, body []byte) wire.Cursor { return wire.NewCursor(h.kind.String(), body) }
+// fields reads the fields of an event's body.
+func fields(body []byte) wire.Cursor { return wire.NewCursor("the body of an event", body) }
+
+// broken makes the error of what a cursor found, if it found any.
+func broken(h header, c *wire.Cursor) error {
+	if err := c.Err(); err != nil {
+		return malformed("%s: %v", h.kind, err)
+	}
+	return nil
+}

@@ -199,7 +199,7 @@ func play(t testing.TB, s *tape) (list []string, transactions int, err error) {
 		case binlog.Table:
 			text += " " + string(e.Schema) + "." + string(e.Table)
 		case binlog.Statement:
-			text += " " + string(e.Schema) + ": " + string(e.Text)
+			text += " " + string(e.Schema) + ": " + strings.Join(strings.Fields(string(e.Text)), " ")
 			if e.Alone {
 				text += " alone"
 			}
