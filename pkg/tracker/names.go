@@ -74,7 +74,7 @@ func (r *reader) token(t *sqltoken.Token) bool {
 	}
 	switch t.Kind {
 	case sqltoken.Word:
-		return r.word(r.text[t.Start:t.End])
+		return r.word(r.text[t.Start:t.End], t.End < len(r.text) && r.text[t.End] == '.')
 	case sqltoken.Name:
 		return r.quoted(r.text[t.Start+1:t.End-1], r.text[t.Start])
 	case sqltoken.Op:
@@ -140,8 +140,9 @@ func (r *reader) op(c byte) bool {
 	return true
 }
 
-// word takes a word that is not quoted.
-func (r *reader) word(w string) bool {
+// word takes a word that is not quoted. With a dot right behind it, servers take it for a name, whatever it
+// is: FROM select.t.
+func (r *reader) word(w string, dotted bool) bool {
 	var buf [longestWord]byte
 	switch lowered := lower(&buf, w); {
 	case r.dot:
@@ -149,7 +150,7 @@ func (r *reader) word(w string) bool {
 		case "nextval", "currval": // seq.nextval reads seq
 			return false
 		}
-	default:
+	case !dotted:
 		switch string(lowered) {
 		case "select", "from", "where", "and", "or", "on", "as", "join", "left", "right", "inner", "outer", "cross",
 			"order", "by", "group", "having", "limit", "in", "is", "null", "not", "like", "between", "distinct",

@@ -34,12 +34,13 @@ func TestNames(t *testing.T) {
 		{"select C from SBTEST1 where ID = 5 -- t", my, "s.c s.sbtest1 s.id"},
 		{"SELECT x.c FROM d.t x", my, "x.c d.t s.x"},
 		{"SELECT x.c FROM d.t x", maria, "x.c s.c d.t s.t s.x"},
-		{"SELECT * FROM.t", my, "s.t"},
+		{"SELECT * FROM .t", my, "s.t"},
 		{"SELECT * FROM { oj .t }", maria, "oj.t s.t"},
 		{"SELECT d.t.c, d.t.* FROM d . /* x */ t", my, "d.t t.c"},
 		{"SELECT * FROM d.`select`", my, "d.select"},
 		{"SELECT * FROM d.select", my, "d.select"},
-		{"SELECT * FROM select.t", my, "s.t"}, // no server takes it
+		{"SELECT * FROM select.t", my, "select.t"},
+		{"SELECT * FROM select .t", my, "s.t"}, // no server takes it
 		{"SELECT * FROM `a``b`, `a.b`, `c`.`d`", my, "s.a`b s.a.b c.d"},
 		{"SELECT * FROM 1t, d.1t, d.5, d.1e5", my, "s.1t d.1t d.5 d.1e5"},
 		{`SELECT "a", 'b' FROM t`, my, "s.t"},
