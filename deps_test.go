@@ -34,8 +34,8 @@ var rows = [][]string{
 	{"pkg/sandbox/sandboxtest"},
 	{"pkg/admin/pagetest", "pkg/proxy/clients"},
 	{"commands"},
-	{"cmd/mysqlrw", "cmd/rwbench/internal/child", "cmd/rwbench/internal/delay", "cmd/rwbench/internal/figures"},
-	{"cmd/rwbench/internal/instant", "cmd/rwbench/internal/stage", "cmd/rwbench/internal/sysbench"},
+	{"cmd/mysqlrw", "cmd/rwbench/internal/child", "cmd/rwbench/internal/delay", "cmd/rwbench/internal/figures", "cmd/rwbench/internal/phases"},
+	{"cmd/rwbench/internal/instant", "cmd/rwbench/internal/mixed", "cmd/rwbench/internal/stage", "cmd/rwbench/internal/sysbench"},
 	{"cmd/rwbench"},
 }
 

@@ -97,13 +97,13 @@ func (b *bench) instantStarters(s *stage.Stage, servers []stage.Server) []starte
 func instantTurn(ctx context.Context, self string, o *instant.ClientOptions, pid int) (*figures.Sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*(o.Warmup+o.Time)+spare)
 	defer cancel()
-	r, err := instant.Run(ctx, self, o, pid)
+	r, used, err := instant.Run(ctx, self, o, pid)
 	if err != nil {
 		return nil, err
 	}
 	sample := &figures.Sample{QPS: round(float64(r.Queries) / r.Seconds), P50: round3(r.P50), P95: round3(r.P95), P99: round3(r.P99)}
 	if pid != 0 {
-		sample.Proxy = use(r.After.CPU-r.Before.CPU, r.After.RSS, r.Queries)
+		sample.Proxy = use(used.CPU, used.RSS, r.Queries)
 	}
 	return sample, nil
 }

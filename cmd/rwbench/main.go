@@ -13,10 +13,14 @@ import (
 	"time"
 
 	"github.com/mysqlrw/mysqlrw/cmd/rwbench/internal/instant"
+	"github.com/mysqlrw/mysqlrw/cmd/rwbench/internal/mixed"
 )
 
 // dispatch is run, unless rwbench has started itself again for a part of a load.
 func dispatch(ctx context.Context, args []string) error {
+	if len(args) == 1 && args[0] == mixed.Word {
+		return mixed.Main(ctx, os.Stdin, os.Stdout)
+	}
 	if len(args) == 1 && (args[0] == instant.ServerWord || args[0] == instant.ClientWord) {
 		return instant.Main(ctx, args[0], os.Stdin, os.Stdout)
 	}

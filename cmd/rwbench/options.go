@@ -19,7 +19,7 @@ import (
 
 // The words that flags take.
 var (
-	allLoads      = []string{"point_select", "read_only", "read_write", "instant", "consistency"}
+	allLoads      = []string{"point_select", "read_only", "read_write", "instant", "consistency", "tables"}
 	allModes      = []string{"text", "prepared"}
 	allTLS        = []string{"plain", "tls"}
 	allCandidates = []string{"direct", "haproxy", "router", "router-split", "mysqlrw", "mysqlrw-eventual", "mysqlrw-global"}
@@ -31,6 +31,10 @@ type options struct {
 	loads, modes, tls, candidate []string
 	threads                      []int
 	lags, trips                  []time.Duration
+	tables, sessions             int
+	behind                       time.Duration
+	paces                        []time.Duration
+	skews                        []float64
 	rounds                       int
 	seconds, warmup              time.Duration
 	peers                        []stage.Candidate
@@ -62,6 +66,7 @@ func parseOptions(args []string) (*options, error) {
 	threads := set.String("threads", "1,8,64,512", "clients at a time")
 	lags := set.String("lags", "0s,10ms,1s", "consistency: how late replicas are; whole seconds are their own delay, others that of a relay")
 	trips := set.String("trips", "0s,1ms,5ms", "consistency: round trips between proxy and servers")
+	o.tablesFlags(set)
 	set.IntVar(&o.rounds, "rounds", 5, "how often each candidate's turn comes")
 	seconds := set.Int("seconds", 4, "how long a turn is measured, in seconds")
 	warmup := set.Int("warmup", 1, "how long before that nothing is counted, in seconds")
@@ -138,6 +143,10 @@ func (o *options) check() error {
 	switch {
 	case o.rounds < 1:
 		return fmt.Errorf("--rounds %d: at least 1 is needed", o.rounds)
+	case o.tables < 1 || o.tables > 10_000 || o.sessions < 1 || o.sessions > 1500:
+		return errors.New("--tables must be from 1 to 10000, and --sessions from 1 to 1500")
+	case o.behind < 0 || o.behind > time.Minute:
+		return fmt.Errorf("--behind %s: it must be from 0s to 1m", o.behind)
 	case o.seconds < time.Second || o.warmup < time.Second:
 		return errors.New("--seconds and --warmup must be at least 1: sysbench counts in whole seconds")
 	}
@@ -177,6 +186,34 @@ func parseThreads(text string) ([]int, error) {
 			return nil, fmt.Errorf("--threads: %q is no number from 1 to 1500; write them as 1,8,64", t)
 		}
 		all = append(all, n)
+	}
+	return all, nil
+}
+
+// tablesFlags are those of the load tables.
+func (o *options) tablesFlags(set *flag.FlagSet) {
+	o.skews, o.paces = []float64{0, 1}, []time.Duration{0, 2 * time.Millisecond}
+	set.IntVar(&o.tables, "tables", 500, "tables: how many")
+	set.IntVar(&o.sessions, "sessions", 64, "tables: clients at a time")
+	set.DurationVar(&o.behind, "behind", 50*time.Millisecond, "tables: how late replicas are, by a relay")
+	set.Func("skews", "tables: the n-th is chosen as often as the first one divided by n to the power of this (default 0,1)", func(text string) (err error) {
+		o.skews, err = parseSkews(text)
+		return err
+	})
+	set.Func("paces", "tables: how long a server takes for a request, one after the other; 0s is as long as it takes (default 0s,2ms)", func(text string) (err error) {
+		o.paces, err = parseDurations("paces", text)
+		return err
+	})
+}
+
+func parseSkews(text string) ([]float64, error) {
+	var all []float64
+	for _, t := range strings.Split(text, ",") {
+		skew, err := strconv.ParseFloat(strings.TrimSpace(t), 64)
+		if err != nil || skew < 0 || skew > 4 {
+			return nil, fmt.Errorf("--skews: %q is no number from 0 to 4; write them as 0,1", t)
+		}
+		all = append(all, skew)
 	}
 	return all, nil
 }

@@ -56,7 +56,12 @@ func (b *bench) measure(ctx context.Context) error {
 		}
 	}
 	if slices.Contains(b.loads, "consistency") {
-		return b.consistencyLoad(ctx)
+		if err := b.consistencyLoad(ctx); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(b.loads, "tables") {
+		return b.tablesLoad(ctx)
 	}
 	return nil
 }

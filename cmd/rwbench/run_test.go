@@ -13,6 +13,7 @@ import (
 
 	"github.com/mysqlrw/mysqlrw/cmd/rwbench/internal/figures"
 	"github.com/mysqlrw/mysqlrw/cmd/rwbench/internal/instant"
+	"github.com/mysqlrw/mysqlrw/cmd/rwbench/internal/mixed"
 	"github.com/mysqlrw/mysqlrw/cmd/rwbench/internal/sysbench"
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox/sandboxtest"
@@ -20,6 +21,13 @@ import (
 
 // TestMain lets the test's program be what rwbench starts itself as.
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == mixed.Word {
+		if err := mixed.Main(context.Background(), os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if len(os.Args) == 2 && (os.Args[1] == instant.ServerWord || os.Args[1] == instant.ClientWord) {
 		if err := instant.Main(context.Background(), os.Args[1], os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -149,6 +157,41 @@ func TestRun_consistency(t *testing.T) {
 			}
 			if c.Median < c.RoundTrip {
 				t.Errorf("faster than its way: %+v", c)
+			}
+		}
+	})
+}
+
+// TestRun_tables: what must be fresh is, and the same clients find old reads where nothing is promised.
+func TestRun_tables(t *testing.T) {
+	needsServers(t)
+	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
+		pace := map[flavor.Flavor]string{flavor.MySQL: "1ms", flavor.MariaDB: "0s"}[f]
+		d := runAndRead(t, "--quick", "--seconds", "1", "--flavor", f.String(), "--loads", "tables", "--tables", "3", "--skews", "1", "--paces", pace)
+		if len(d.Mixed) != 1 {
+			t.Fatalf("%d tables, want 1", len(d.Mixed))
+		}
+		for _, m := range d.Mixed {
+			var levels []string
+			for _, l := range m.Levels {
+				levels = append(levels, l.Level)
+				if l.Failed != "" || len(l.Rounds) != 1 || l.Rounds[0] == nil {
+					t.Errorf("%s: %+v", m.Title(), l)
+					continue
+				}
+				s := l.Rounds[0]
+				if s.QPS <= 0 || s.Reads[0] <= 0 || s.Reads[0] > s.Reads[2] || s.Writes[0] <= 0 || s.Writes[0] > s.Writes[2] || s.Driver <= 0 || s.Behind <= 0 || s.Proxy.CPU <= 0 {
+					t.Errorf("%s: %s: %+v", m.Title(), l.Level, s)
+				}
+				switch {
+				case l.Level == "eventual" && (s.Stale == 0 || s.Replicas < 1):
+					t.Errorf("%s: eventual: %d old reads, share of replicas %g: nothing is proved", m.Title(), s.Stale, s.Replicas)
+				case (l.Level == "global" || l.Level == "scc") && s.Stale > 0:
+					t.Errorf("%s: %s: %d old reads", m.Title(), l.Level, s.Stale)
+				}
+			}
+			if got := strings.Join(levels, " "); got != "eventual session global scc" {
+				t.Errorf("%s: levels %s", m.Title(), got)
 			}
 		}
 	})

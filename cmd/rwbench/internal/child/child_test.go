@@ -4,6 +4,7 @@ package child
 
 import (
 	"context"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -62,6 +63,50 @@ func TestUsageOf(t *testing.T) {
 	}
 	if _, err := UsageOf(q.PID()); err == nil {
 		t.Error("it is gone, and has a use")
+	}
+}
+
+// TestMeasured: what a process tells of what it has measured comes with its own use and another one's.
+func TestMeasured(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	type found struct{ N int }
+	var told strings.Builder
+	busy := func(begin, end func()) (*found, error) {
+		begin()
+		for until := time.Now().Add(50 * time.Millisecond); time.Now().Before(until); {
+			continue
+		}
+		end()
+		return &found{7}, nil
+	}
+	if err := Tell(&told, busy); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		said string
+		pid  int
+		ok   bool
+	}{
+		{told.String(), os.Getpid(), true},
+		{told.String(), 0, true},
+		{told.String(), 1 << 30, false},
+		{strings.ReplaceAll(told.String(), "7", "x"), 0, false},
+		{"begin\nend\n", 0, false},
+	} {
+		p, err := Start(Options{Name: "peer", Env: []string{"SAID=" + tt.said}}, "/bin/sh", "-c", `printf %s "$SAID"`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got found
+		costs, err := p.Measured(ctx, tt.pid, &got)
+		_ = p.Stop()
+		if (err == nil) != tt.ok || tt.ok && (got.N != 7 || costs.Own.CPU == 0 || (costs.Of.RSS != 0) != (tt.pid != 0)) {
+			t.Errorf("%q, %d: got %+v, %+v, %v", tt.said, tt.pid, got, costs, err)
+		}
+	}
+	if err := Tell(&told, func(_, _ func()) (*found, error) { return nil, context.Canceled }); err != context.Canceled {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package delay answers: how does something behave when the other side is further away?
+// Package delay answers: how does something behave when the other side is further away, or slower?
 package delay
 
 import (
@@ -15,6 +15,9 @@ type Relay struct {
 	target  string
 	listen  net.Listener
 	by      atomic.Int64 // nanoseconds
+	pace    atomic.Int64 // nanoseconds
+	mu      sync.Mutex
+	free    time.Time // when the target has done what it got so far
 	ctx     context.Context
 	cancel  context.CancelFunc
 	clients sync.WaitGroup
@@ -37,6 +40,26 @@ func (r *Relay) Address() string { return r.listen.Addr().String() }
 
 // Set changes the delay in each direction, for open connections too: a round trip takes twice as long.
 func (r *Relay) Set(d time.Duration) { r.by.Store(int64(d)) }
+
+// Pace has the target seem to take so long for each request, one after the other whatever connection they come on, and
+// be idle else: so many in a second are all that it can do. A request is what a client sends at once.
+func (r *Relay) Pace(d time.Duration) { r.pace.Store(int64(d)) }
+
+// due is when what has come now may go on. A request waits for its turn.
+func (r *Relay) due(request bool) time.Time {
+	due := time.Now().Add(time.Duration(r.by.Load()))
+	pace := time.Duration(r.pace.Load())
+	if !request || pace == 0 {
+		return due
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.free.Before(due) {
+		r.free = due
+	}
+	r.free = r.free.Add(pace)
+	return r.free
+}
 
 // Stop ends all connections and returns when they are gone.
 func (r *Relay) Stop() error {
@@ -73,7 +96,7 @@ func (r *Relay) serve(in net.Conn) {
 	var both sync.WaitGroup
 	for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
 		both.Go(func() {
-			r.pump(way[0], way[1])
+			r.pump(way[0], way[1], way[0] == in)
 			_ = way[0].Close() // for the other way
 			_ = way[1].Close()
 		})
@@ -106,7 +129,7 @@ func (r *Relay) until(due time.Time) bool {
 }
 
 // pump reads at once and writes when it is time, so that what follows soon is not held up twice.
-func (r *Relay) pump(from io.Reader, to io.Writer) {
+func (r *Relay) pump(from io.Reader, to io.Writer, requests bool) {
 	pieces := make(chan piece, 1024)
 	gone := make(chan struct{})
 	var reader sync.WaitGroup
@@ -117,7 +140,7 @@ func (r *Relay) pump(from io.Reader, to io.Writer) {
 			n, err := from.Read(buffer)
 			if n > 0 {
 				select {
-				case pieces <- piece{time.Now().Add(time.Duration(r.by.Load())), append([]byte(nil), buffer[:n]...)}:
+				case pieces <- piece{r.due(requests), append([]byte(nil), buffer[:n]...)}:
 				case <-gone:
 					return
 				}

@@ -3,6 +3,7 @@ package delay
 import (
 	"io"
 	"net"
+	"sync"
 	"testing"
 	"time"
 )
@@ -73,6 +74,71 @@ func TestRelay(t *testing.T) {
 	}
 	if _, err := net.Dial("tcp", r.Address()); err == nil {
 		t.Error("it still listens")
+	}
+}
+
+// TestRelay_pace: requests wait for each other, on whichever connections they come, and answers do not.
+func TestRelay_pace(t *testing.T) {
+	r, err := New(echo(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Stop()
+	const each, clients, requests = 5 * time.Millisecond, 4, 5
+	r.Pace(each)
+	began := time.Now()
+	var all sync.WaitGroup
+	for range clients {
+		c, err := net.Dial("tcp", r.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		all.Go(func() {
+			for range requests {
+				roundTrip(t, c)
+			}
+		})
+	}
+	all.Wait()
+	if took := time.Since(began); took < each*clients*requests {
+		t.Errorf("%d requests took %v", clients*requests, took)
+	}
+}
+
+// TestRelay_pipelined: what is sent while something is on the way arrives as much later, and not behind that.
+func TestRelay_pipelined(t *testing.T) {
+	r, err := New(echo(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Stop()
+	const by, pieces = 100 * time.Millisecond, 200
+	r.Set(by)
+	c, err := net.Dial("tcp", r.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	began := time.Now()
+	var last time.Duration // when the last piece was sent
+	var sender sync.WaitGroup
+	sender.Go(func() {
+		for range pieces {
+			if _, err := c.Write(make([]byte, 1000)); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+		last = time.Since(began)
+	})
+	if _, err := io.ReadFull(c, make([]byte, pieces*1000)); err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(began)
+	sender.Wait()
+	if took < 2*by || took-last > 20*by { // one after the other they take 200 times as long
+		t.Errorf("%d pieces, sent within %v, took %v", pieces, last, took)
 	}
 }
 

@@ -14,6 +14,7 @@ type Document struct {
 	Machine Machine `json:"machine"`
 	Tables  []Table `json:"tables"`
 	Reads   []Reads `json:"reads_after_writes"`
+	Mixed   []Mixed `json:"many_tables"`
 }
 
 // Machine is what everything ran on: figures of two machines are not comparable.
@@ -157,7 +158,7 @@ func (s *Setting) key() string {
 // kept tells which it was.
 func (d *Document) Merge(newer *Document) (kept bool) {
 	if d.Machine != newer.Machine {
-		kept = len(d.Tables)+len(d.Reads) == 0
+		kept = len(d.Tables)+len(d.Reads)+len(d.Mixed) == 0
 		*d = *newer
 		return kept
 	}
@@ -167,7 +168,10 @@ func (d *Document) Merge(newer *Document) (kept bool) {
 	for _, r := range newer.Reads {
 		d.Reads = slices.DeleteFunc(d.Reads, func(old Reads) bool { return old.Flavor == r.Flavor })
 	}
-	d.Tables, d.Reads = append(d.Tables, newer.Tables...), append(d.Reads, newer.Reads...)
+	for _, m := range newer.Mixed {
+		d.Mixed = slices.DeleteFunc(d.Mixed, func(old Mixed) bool { return old.key() == m.key() })
+	}
+	d.Tables, d.Reads, d.Mixed = append(d.Tables, newer.Tables...), append(d.Reads, newer.Reads...), append(d.Mixed, newer.Mixed...)
 	d.sort()
 	return true
 }
@@ -190,6 +194,7 @@ func (d *Document) sort() {
 		}
 		return a.Threads < b.Threads
 	})
+	sort.SliceStable(d.Mixed, func(i, j int) bool { return d.Mixed[i].Flavor > d.Mixed[j].Flavor })
 	sort.SliceStable(d.Reads, func(i, j int) bool { return d.Reads[i].Flavor > d.Reads[j].Flavor })
 }
 

@@ -48,6 +48,13 @@ func sample(qps, cpu float64) *Sample {
 	return &Sample{QPS: qps, P50: 0.5, P95: 1.25, P99: 12.34, Proxy: &ProxyUse{CPU: cpu, RSS: 14.7}}
 }
 
+func mixedSample(qps, replicas float64, stale int64) *MixedSample {
+	return &MixedSample{
+		QPS: qps, Replicas: replicas, Reads: [3]float64{1, 2.5, 10}, Writes: [3]float64{2, 3, 4}, Stale: stale, Behind: 52.4, Driver: 0.034,
+		Proxy: &ProxyUse{CPU: 80, RSS: 30},
+	}
+}
+
 func document() *Document {
 	set := func(load, mode string, tls bool, threads int) Setting {
 		return Setting{
@@ -69,6 +76,15 @@ func document() *Document {
 		Reads: []Reads{{ReadsSetting{Flavor: "mariadb", Pairs: 200, Taken: "2026-11-30", Version: map[string]string{"mariadb": "10.11.19"}}, []ReadsCell{
 			{Candidate: "mysqlrw", Level: "session", Lag: 1000, RoundTrip: 5, Plain: 5.2, Median: 5.1, P95: 15.3, Replicas: 0.25, Pairs: 200},
 			{Candidate: "router-split", Level: "session", Failed: "2027"},
+		}}},
+		Mixed: []Mixed{{MixedSetting{
+			Flavor: "mysql", Sessions: 64, Writes: 0.2, Tables: 500, Skew: 1, Lag: 50, Pace: 2, Rounds: 2, Seconds: 4, Taken: "2026-11-30",
+			Version: map[string]string{"mysql": "9.7.4"},
+		}, []MixedLevel{
+			{Level: "eventual", Rounds: []*MixedSample{mixedSample(1000, 1, 12345), mixedSample(900, 1, 0)}},
+			{Level: "session", Rounds: []*MixedSample{nil, nil}, Failed: "no"},
+			{Level: "global", Rounds: []*MixedSample{mixedSample(400, 0.1, 0), nil}, Failed: "gone"},
+			{Level: "scc", Rounds: []*MixedSample{mixedSample(900, 0.9, 0), mixedSample(890, 0.8, 0)}},
 		}}},
 	}
 }
@@ -96,7 +112,10 @@ func TestMerge(t *testing.T) {
 	newer.Tables = newer.Tables[1:2]
 	newer.Tables[0].Taken = "2026-12-01"
 	newer.Reads[0].Flavor = "mysql"
-	if !d.Merge(newer) || len(d.Tables) != 3 || len(d.Reads) != 2 || d.Reads[0].Flavor != "mysql" {
+	other := newer.Mixed[0]
+	other.Skew, other.Flavor = 0, "mariadb"
+	newer.Mixed = []Mixed{other, newer.Mixed[0]}
+	if !d.Merge(newer) || len(d.Tables) != 3 || len(d.Reads) != 2 || d.Reads[0].Flavor != "mysql" || len(d.Mixed) != 2 || d.Mixed[0].Flavor != "mysql" {
 		t.Fatalf("got %+v", d)
 	}
 	if d.Tables[0].Taken != "2026-11-30" || d.Tables[1].Taken != "2026-12-01" || d.Tables[1].Threads != 64 || d.Tables[2].Load != "instant" {

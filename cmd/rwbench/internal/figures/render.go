@@ -37,6 +37,9 @@ func (d *Document) Grids() []Grid {
 	for i := range d.Reads {
 		all = append(all, d.Reads[i].grid())
 	}
+	for i := range d.Mixed {
+		all = append(all, d.Mixed[i].grid())
+	}
 	return all
 }
 
@@ -94,7 +97,7 @@ func (t *Table) rows() [][]string {
 // Markdown is the generated part of docs/performance.md.
 func (d *Document) Markdown() string {
 	var b strings.Builder
-	if m := d.Machine; len(d.Tables)+len(d.Reads) > 0 {
+	if m := d.Machine; len(d.Tables)+len(d.Reads)+len(d.Mixed) > 0 {
 		fmt.Fprintf(&b, "\nTaken on %d cores with %s MB of memory, Linux %s, %s.\n", m.Cores, group(strconv.FormatInt(m.Memory, 10)), m.Kernel, m.Go)
 	}
 	for _, g := range d.Grids() {

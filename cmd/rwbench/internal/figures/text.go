@@ -59,6 +59,20 @@ func (d *Document) text() ([]byte, error) {
 		}
 		out.WriteString("  ]}" + comma(i, len(d.Reads)))
 	}
+	out.WriteString("],\n\"many_tables\": [\n")
+	for i := range d.Mixed {
+		m := &d.Mixed[i]
+		b, err := json.Marshal(m.MixedSetting)
+		if err != nil {
+			return nil, err
+		}
+		out.Write(bytes.TrimSuffix(b, []byte("}")))
+		out.WriteString(",\n  \"levels\": [\n")
+		for j := range m.Levels {
+			put("    ", &m.Levels[j], comma(j, len(m.Levels)))
+		}
+		out.WriteString("  ]}" + comma(i, len(d.Mixed)))
+	}
 	out.WriteString("]\n}\n")
 	return out.Bytes(), failed
 }

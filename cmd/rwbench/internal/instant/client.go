@@ -7,10 +7,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/mysqlrw/mysqlrw/cmd/rwbench/internal/phases"
 	"github.com/mysqlrw/mysqlrw/pkg/backend"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 )
@@ -27,17 +26,10 @@ type ClientOptions struct {
 
 // Outcome is what clients have found; latencies in ms.
 type Outcome struct {
-	Queries       int64
-	Seconds       float64
-	P50, P95, P99 float64
+	Queries int64
+	Seconds float64
+	phases.Latencies
 }
-
-// phases of a run.
-const (
-	warming = iota
-	measuring
-	over
-)
 
 // client is one connection.
 type client struct {
@@ -45,15 +37,13 @@ type client struct {
 	packet []byte
 	kind   wire.Command
 	answer wire.Answer
-	took   []uint32 // microseconds of each statement of the measured part
+	took   phases.Times // of each statement of the measured part
 }
 
 // Measure connects all clients, has each send one statement after the other, and calls begin and end at the
 // borders of the part that counts.
 func Measure(ctx context.Context, o *ClientOptions, begin, end func()) (*Outcome, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	clients := make([]*client, o.Threads)
+	clients := make([]phases.Client, o.Threads)
 	buffers := &backend.Buffers{}
 	for i := range clients {
 		c, err := connect(ctx, o, buffers, i)
@@ -63,52 +53,18 @@ func Measure(ctx context.Context, o *ClientOptions, begin, end func()) (*Outcome
 		clients[i] = c
 		defer c.conn.Quit() // nothing is lost with an error of it
 	}
-	var phase atomic.Int32
-	var all sync.WaitGroup
+	seconds, err := phases.Run(ctx, o.Warmup, o.Time, clients, begin, end)
+	if err != nil {
+		return nil, err
+	}
+	var took phases.Times
 	for _, c := range clients {
-		all.Go(func() {
-			if err := c.run(&phase); err != nil {
-				cancel(err)
-			}
-		})
-	}
-	started := time.Now()
-	for next, wait := range []time.Duration{o.Warmup, o.Time} {
-		select {
-		case <-ctx.Done():
-		case <-time.After(wait):
-		}
-		if next == 0 {
-			begin()
-			started = time.Now()
-		}
-		phase.Store(int32(next) + measuring)
-	}
-	seconds := time.Since(started).Seconds()
-	end()
-	if ctx.Err() != nil {
-		for _, c := range clients {
-			_ = c.conn.SetDeadline(time.Now()) // who waits for an answer
-		}
-	}
-	all.Wait()
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	return outcome(clients, seconds)
-}
-
-func outcome(clients []*client, seconds float64) (*Outcome, error) {
-	var took []uint32
-	for _, c := range clients {
-		took = append(took, c.took...)
+		took = append(took, c.(*client).took...)
 	}
 	if len(took) == 0 {
 		return nil, errors.New("no statement was answered")
 	}
-	slices.Sort(took)
-	at := func(p int) float64 { return float64(took[(len(took)*p+99)/100-1]) / 1000 }
-	return &Outcome{Queries: int64(len(took)), Seconds: seconds, P50: at(50), P95: at(95), P99: at(99)}, nil
+	return &Outcome{Queries: int64(len(took)), Seconds: seconds, Latencies: took.Latencies()}, nil
 }
 
 func connect(ctx context.Context, o *ClientOptions, buffers *backend.Buffers, n int) (*client, error) {
@@ -137,11 +93,11 @@ func connect(ctx context.Context, o *ClientOptions, buffers *backend.Buffers, n 
 	return c, err
 }
 
-// run sends the statement until the run is over.
-func (c *client) run(phase *atomic.Int32) error {
+// Run sends the statement until the run is over.
+func (c *client) Run(phase func() phases.Phase) error {
 	for {
-		now := phase.Load()
-		if now == over {
+		now := phase()
+		if now == phases.Over {
 			return nil
 		}
 		began := time.Now()
@@ -152,11 +108,14 @@ func (c *client) run(phase *atomic.Int32) error {
 		if n := answer.Rows(); n != 1 {
 			return fmt.Errorf("got %d rows, want 1", n)
 		}
-		if now == measuring && phase.Load() == measuring {
-			c.took = append(c.took, uint32(min(time.Since(began).Microseconds(), 1<<32-1)))
+		if now == phases.Measuring && phase() == phases.Measuring {
+			c.took.Add(began)
 		}
 	}
 }
+
+// Interrupt ends a wait for an answer.
+func (c *client) Interrupt() { _ = c.conn.SetDeadline(time.Now()) }
 
 // do sends a command and reads its answer.
 func (c *client) do(kind wire.Command, packet []byte) (*wire.Answer, error) {

@@ -17,17 +17,10 @@ const (
 	ClientWord = "instant-client"
 )
 
-// What the processes say.
-const (
-	saysListening = "listening "
-	saysBegin     = "begin"
-	saysEnd       = "end"
-	saysOutcome   = "outcome "
-)
+const saysListening = "listening "
 
 // Main is the body of a process that was started with a word and has its options on stdin.
 func Main(ctx context.Context, word string, in io.Reader, out io.Writer) error {
-	say := func(line string) { _, _ = io.WriteString(out, line+"\n") } // who does not read has gone
 	switch word {
 	case ServerWord:
 		o := &ServerOptions{}
@@ -40,7 +33,7 @@ func Main(ctx context.Context, word string, in io.Reader, out io.Writer) error {
 		}
 		stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 		defer stop()
-		say(saysListening + l.Addr().String())
+		_, _ = io.WriteString(out, saysListening+l.Addr().String()+"\n")
 		NewServer(o).Serve(ctx, l)
 		return nil
 	case ClientWord:
@@ -48,13 +41,7 @@ func Main(ctx context.Context, word string, in io.Reader, out io.Writer) error {
 		if err := json.NewDecoder(in).Decode(o); err != nil {
 			return err
 		}
-		got, err := Measure(ctx, o, func() { say(saysBegin) }, func() { say(saysEnd) })
-		if err != nil {
-			return err
-		}
-		b, err := json.Marshal(got)
-		say(saysOutcome + string(b))
-		return err
+		return child.Tell(out, func(begin, end func()) (*Outcome, error) { return Measure(ctx, o, begin, end) })
 	}
 	return fmt.Errorf("%q is no process of this package", word)
 }
@@ -86,48 +73,17 @@ func StartServer(ctx context.Context, program string, o *ServerOptions) (*child.
 	return p, address, nil
 }
 
-// Result is what clients have found, and what the proxy used meanwhile.
-type Result struct {
-	Outcome
-	Before, After child.Usage
-}
-
-// Run runs clients in a process of their own, and reads the use of the process pid, if that is not 0.
-func Run(ctx context.Context, program string, o *ClientOptions, pid int) (*Result, error) {
+// Run runs clients in a process of their own, and tells what the process pid, if that is not 0, used meanwhile.
+func Run(ctx context.Context, program string, o *ClientOptions, pid int) (*Outcome, child.Usage, error) {
 	p, err := start(program, ClientWord, o)
 	if err != nil {
-		return nil, err
+		return nil, child.Usage{}, err
 	}
 	defer p.Stop() // it has ended by itself if all went well
-	r := &Result{}
-	for _, border := range []struct {
-		word string
-		use  *child.Usage
-	}{{saysBegin, &r.Before}, {saysEnd, &r.After}} {
-		if err := p.Await(ctx, func(line string) bool { return line == border.word }); err != nil {
-			return nil, err
-		}
-		if pid == 0 {
-			continue
-		}
-		if *border.use, err = child.UsageOf(pid); err != nil {
-			return nil, err
-		}
-	}
-	var decoded error
-	err = p.Await(ctx, func(line string) bool {
-		text, ok := strings.CutPrefix(line, saysOutcome)
-		if ok {
-			decoded = json.Unmarshal([]byte(text), &r.Outcome)
-		}
-		return ok
-	})
-	if err == nil {
-		err = decoded
-	}
+	found := &Outcome{}
+	costs, err := p.Measured(ctx, pid, found)
 	if err != nil {
-		return nil, err
+		return nil, child.Usage{}, err
 	}
-	_, err = p.Wait(ctx)
-	return r, err
+	return found, costs.Of, nil
 }

@@ -3,6 +3,7 @@ package stage
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -56,17 +58,39 @@ var readyLine = regexp.MustCompile(`msg=ready addresses=([^ ,]+)`)
 // certificate and that TLS is spoken with servers if it is with the client, as it is through HAProxy. It returns
 // when all servers are online.
 func (s *Stage) MySQLRW(ctx context.Context, name, level string, servers []Server) (Candidate, error) {
+	c, p, err := s.serve(ctx, name, level, servers)
+	if p != nil {
+		s.Own(p)
+	}
+	return c, err
+}
+
+// WithMySQLRW is MySQLRW for as long as use takes: a proxy that has nothing to do may still follow the servers.
+func (s *Stage) WithMySQLRW(ctx context.Context, name, level string, servers []Server, use func(Candidate) error) error {
+	started, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	c, p, err := s.serve(started, name, level, servers)
+	if err == nil {
+		err = use(c)
+	}
+	if p != nil {
+		err = errors.Join(err, p.Stop())
+	}
+	return err
+}
+
+// serve starts one, which the caller stops if it is not nil.
+func (s *Stage) serve(ctx context.Context, name, level string, servers []Server) (Candidate, *child.Process, error) {
 	file := filepath.Join(s.Dir, name+".toml")
 	if err := os.WriteFile(file, []byte(s.mysqlrwConfig(level, servers)), 0o600); err != nil {
-		return Candidate{}, freeError(name, err)
+		return Candidate{}, nil, freeError(name, err)
 	}
 	p, err := child.Start(child.Options{
 		Name: name, Env: []string{"HOME=" + s.Dir, "MONITOR=" + s.Cluster.Primary().Password, "ACCOUNT=" + s.Password},
 	}, s.mysqlrw, "serve", "--config", file)
 	if err != nil {
-		return Candidate{}, err
+		return Candidate{}, nil, err
 	}
-	s.Own(p)
 	c := Candidate{Name: name, PID: p.PID(), Version: s.version}
 	err = p.Await(ctx, func(line string) bool {
 		m := readyLine.FindStringSubmatch(line)
@@ -79,11 +103,11 @@ func (s *Stage) MySQLRW(ctx context.Context, name, level string, servers []Serve
 		return err == nil && c.Port != 0
 	})
 	if err != nil {
-		return c, err
+		return c, p, err
 	}
 	db := s.Open(c)
 	defer db.Close()
-	return c, p.Poll(ctx, func() error { return allOnline(ctx, db, len(servers)) })
+	return c, p, p.Poll(ctx, func() error { return allOnline(ctx, db, len(servers)) })
 }
 
 func (s *Stage) mysqlrwConfig(level string, servers []Server) string {
