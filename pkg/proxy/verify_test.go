@@ -62,24 +62,31 @@ func (v *verified) run(ctx context.Context, level string, reads int64) *verify.R
 		v.t.Error(err)
 		return &verify.Result{}
 	}
-	after := v.counted()
-	for name := range after {
-		if after[name] -= before[name]; after[name] == 0 {
-			delete(after, name)
-		}
-	}
+	after := v.since(before)
 	v.t.Logf("%s: %d reads, %d writes in %v; own writes %v, back %v, order %v, cross %v, inversions %d, linearizable %v; servers %v; read p50 %v p99 %v, "+
 		"first after write p50 %v; errors %v; %v", level, r.Reads, r.Writes, r.Elapsed.Round(time.Millisecond), r.OwnWrites, r.MonotonicReads, r.WriteOrder,
 		r.CrossSession, r.Inversions, r.Linearizable, r.ByServer, r.ReadTime.P50, r.ReadTime.P99, r.FirstReadTime.P50, r.Errors, after)
 	return r
 }
 
-func (v *verified) counted() map[string]uint64 {
+// counted are the proxy's counters.
+func (r *running) counted() map[string]uint64 {
 	all := map[string]uint64{}
-	for _, c := range v.proxy.Counters() {
+	for _, c := range r.proxy.Counters() {
 		all[c.Name] = c.Value
 	}
 	return all
+}
+
+// since is how much they have grown, where they have.
+func (r *running) since(before map[string]uint64) map[string]uint64 {
+	after := r.counted()
+	for name := range after {
+		if after[name] -= before[name]; after[name] == 0 {
+			delete(after, name)
+		}
+	}
+	return after
 }
 
 // holds fails the test for every violation of a promise.

@@ -117,7 +117,11 @@ func (s *Stage) mysqlrwConfig(level string, servers []Server) string {
 	for _, one := range servers {
 		fmt.Fprintf(&b, "[[server]]\nname = %s\naddress = %s\nssl-mode = \"as-client\"\n", quote(one.Name), quote(one.Address))
 	}
-	fmt.Fprintf(&b, "[monitor]\nuser = %s\npassword-env = \"MONITOR\"\n[policy]\nconsistency = %s\n", quote(s.Cluster.Primary().User), quote(level))
+	fmt.Fprintf(&b, "[monitor]\nuser = %s\npassword-env = \"MONITOR\"\n", quote(s.Cluster.Primary().User))
+	if level == "scc" {
+		b.WriteString("track-tables = \"scc\"\n")
+	}
+	fmt.Fprintf(&b, "[policy]\nconsistency = %s\n", quote(level))
 	fmt.Fprintf(&b, "[[user]]\nname = %s\npassword-env = \"ACCOUNT\"\n", quote(Account))
 	return b.String()
 }
