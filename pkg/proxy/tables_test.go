@@ -67,6 +67,10 @@ func TestTables(t *testing.T) {
 		read("SELECT COUNT(*) FROM child", "1", "primary", "")
 		read("SELECT COUNT(*) FROM b", "1", "replica1", "tables-caught-up")
 		prepared(t, c)
+		exec(t, c, "START TRANSACTION READ ONLY")
+		read("SELECT v FROM b WHERE id = 1", "0", "primary", "") // its snapshot is for the next statement, too
+		read("SELECT v FROM a WHERE id = 1", "1", "primary", "")
+		exec(t, c, "COMMIT")
 		exec(t, s.primary, "CREATE OR REPLACE VIEW f.vb AS SELECT id, v + 1 AS v FROM f.a")
 		tracking(t, s.running)
 		read("SELECT v FROM vb WHERE id = 1", "2", "primary", "")

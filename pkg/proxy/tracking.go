@@ -90,6 +90,8 @@ func (s *session) narrowable(req *request, d *route.Decision) bool {
 	switch {
 	case req.narrowed || req.st.Target != route.ToReplica || s.cluster.tracker == nil:
 		return false
+	case s.route.Transaction.Open: // its snapshot is for statements that are still to come, too
+		return false
 	case d.Level != route.SCC && (d.Level != route.SessionLevel || !s.policy.TrackTables):
 		return false
 	case d.Token == route.GivenToken || d.Target == route.Answer:
