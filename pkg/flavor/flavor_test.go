@@ -110,6 +110,8 @@ func TestGrant(t *testing.T) {
 		{flavor.MySQL, flavor.ReadBinaryLog, "GRANT REPLICATION CLIENT ON *.* TO 'u'@'%'"},
 		{flavor.MySQL, flavor.ListReplicas, "GRANT REPLICATION SLAVE ON *.* TO 'u'@'%'"},
 		{flavor.MySQL, flavor.ReadPerformanceSchema, "GRANT SELECT ON performance_schema.* TO 'u'@'%'"},
+		{flavor.MySQL, flavor.ListTables, "GRANT REFERENCES ON *.* TO 'u'@'%'"},
+		{flavor.MariaDB, flavor.ListTables, "GRANT REFERENCES ON *.* TO 'u'@'%'"},
 		{flavor.MariaDB, flavor.ReadReplicaStatus, "GRANT SLAVE MONITOR ON *.* TO 'u'@'%'"},
 		{flavor.MariaDB, flavor.ReadBinaryLog, "GRANT BINLOG MONITOR ON *.* TO 'u'@'%'"},
 		{flavor.MariaDB, flavor.ListReplicas, "GRANT REPLICATION MASTER ADMIN ON *.* TO 'u'@'%'"},

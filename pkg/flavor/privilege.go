@@ -9,10 +9,14 @@ const (
 	ReadBinaryLog                         // the server's own binary log position
 	ListReplicas                          // the replicas connected to a server
 	ReadPerformanceSchema                 // performance_schema.replication_*
+	ListTables                            // all tables, views and foreign keys of the information schema
 )
 
 // Grant returns the statement that gives an account what it lacks, with
 // account in place as the server prints it ('user'@'host').
+//
+// Any privilege that a table can have lists tables, if it is had on all of them. REFERENCES lets an
+// account that has no other do nothing else.
 //
 // On MariaDB from 10.5 REPLICATION CLIENT is stored as BINLOG MONITOR and is
 // not enough to read the replica status.
@@ -21,6 +25,8 @@ func Grant(f Flavor, need Need, account string) string {
 	switch {
 	case need == ReadPerformanceSchema:
 		return "GRANT SELECT ON performance_schema.* TO " + account
+	case need == ListTables:
+		what = "REFERENCES"
 	case f == MariaDB && need == ReadReplicaStatus:
 		what = "SLAVE MONITOR"
 	case f == MariaDB && need == ReadBinaryLog:

@@ -1,12 +1,11 @@
 package tracker
 
 // Key stands for a table: a hash of its schema and name. Names that a server may take for the same
-// table have the same key, whatever its lower_case_table_names is; and so have some that it does not,
-// which costs a needless wait and nothing more.
+// table have the same key, whatever its lower_case_table_names is; and so have some that it does
+// not, which costs a needless wait and nothing more.
 //
-// Names of anything but ASCII letters, digits and the usual punctuation share one hash. What a text in
-// an unknown character set calls a table cannot be told otherwise, and servers fold such letters by
-// tables of their own.
+// All names that are not ASCII share one hash: which letters a text means depends on a character
+// set that is not known exactly, and servers fold them by tables of their own.
 type Key uint64
 
 // The 64-bit FNV-1a hash, and what spreads its bits.
@@ -18,8 +17,8 @@ const (
 	hashOdd = 0x6f6464
 )
 
-// KeyOf returns the key of a table by its names as a server has them, in UTF-8: in its binary log and
-// its information schema.
+// KeyOf returns the key of a table by its names as a server has them, in UTF-8: in its binary log
+// and its information schema.
 func KeyOf[T string | []byte](schema, table T) Key {
 	return join(hashStored(schema), hashStored(table))
 }
@@ -31,9 +30,9 @@ func join(schema, name uint64) Key {
 	return Key(k ^ k>>29)
 }
 
-// hash returns the hash of a name. Letters are folded. A name with a byte over 0x7F has hashOdd, and so has
-// one with a question mark: servers put that in the place of characters that they cannot convert, and
-// MySQL reads `a` with an emoji behind it as the table `a?`.
+// hash returns the hash of a name. Letters are folded. A name with a byte over 0x7F has hashOdd,
+// and so has one with a question mark: servers put that in the place of characters that they cannot
+// convert, and MySQL reads a name with an emoji as one with a question mark.
 func hash[T string | []byte](name T) uint64 {
 	h := uint64(hashStart)
 	for i := range len(name) {
@@ -49,9 +48,9 @@ func hash[T string | []byte](name T) uint64 {
 	return h
 }
 
-// hashStored is hash for a name that is certainly in UTF-8. The only two letters that servers fold to ASCII,
-// the Kelvin sign and the I with a dot, are folded: where lower_case_table_names is not 0 the
-// letters k and i mean the same table.
+// hashStored is hash for a name that is certainly in UTF-8. The Kelvin sign and the I with a dot
+// are folded, which are the only letters that servers fold to ASCII: where lower_case_table_names
+// is not 0, k and i mean the same table.
 func hashStored[T string | []byte](name T) uint64 {
 	h := uint64(hashStart)
 	for i := 0; i < len(name); i++ {
@@ -74,7 +73,7 @@ func hashStored[T string | []byte](name T) uint64 {
 }
 
 // foldsToASCII returns the ASCII letter that servers fold the first character of s to, and the
-// character's length, which is 0 if there is none such.
+// character's length, which is 0 if it is no such one.
 func foldsToASCII[T string | []byte](s T) (c byte, n int) {
 	switch {
 	case len(s) >= 3 && s[0] == 0xe2 && s[1] == 0x84 && s[2] == 0xaa: // U+212A

@@ -11,14 +11,16 @@ import (
 // maxNames is how many keys one text may have.
 const maxNames = 256
 
-// Names appends to dst the keys of all tables that a text's statements may read, and perhaps some
-// others: there is no grammar in it, and every identifier counts as a table. schema is the session's
-// default one, or empty. What a view, a trigger or a stored function reads besides is not in
-// the text and not in the list: Schema knows of views, package route of functions.
+// Names appends to dst the keys of all tables that a text's statements may read, and of others:
+// there is no grammar in it, and every identifier counts as a table. schema is the session's
+// default one, or empty. What a view or a stored function reads is not in the text and not in the
+// list: Schema knows the views, and package route sends functions to the primary unless they are
+// listed as harmless.
 //
-// Without known the list says nothing, and the statements may read anything: that is so for whatever is no
-// query, for schemas that each server fills by itself, for executable comments, for text that is not understood,
-// and for more than 256 names. It allocates nothing if dst has room, but for names with a quote inside.
+// Without known nothing is appended, and the statements may read anything. That is so for whatever
+// is no query, for schemas that each server fills by itself, for executable comments, for text that
+// is not understood, and for more than 256 names. Names allocates nothing if dst has room and no
+// name has a quote inside.
 func Names(dst []Key, text string, schema string, o *sqltoken.Options) (names []Key, known bool) {
 	r := reader{
 		text: text, names: dst, before: len(dst), start: true,
@@ -52,15 +54,15 @@ type reader struct {
 	names  []Key
 	before int // how many names were there already
 	schema uint64
-	// last is the hash of the identifier that was read last. alone says that it may be a table of the
-	// default schema, if no dot follows it; part, that a dot in front of it has been seen to.
+	// last is the hash of the identifier that was read last. alone says that it is a table of the
+	// default schema unless a dot follows it; part, that it came behind a dot.
 	last        uint64
 	alone, part bool
 	dot         bool // the last token was a dot, and
 	qualified   bool // an identifier, last, stood in front of it
 	start       bool // no token of the statement has been read
 	bare        bool // .t is a table of the default schema: MariaDB, and MySQL before 8.0
-	foreign     bool // the text is not in UTF-8, nor in a character set that is read like that
+	foreign     bool // the text is in none of the character sets of sqltoken.UTF8
 }
 
 // token takes the next token; false is a text of which nothing can be told.
@@ -91,8 +93,8 @@ func (r *reader) token(t *sqltoken.Token) bool {
 	return r.other()
 }
 
-// first takes the first token of a statement: it must begin a query. Whatever else reads tables (SHOW, EXPLAIN,
-// HANDLER, DO, CALL, EXECUTE, ...) may also read, run or change what stands nowhere in the text.
+// first takes the first token of a statement, which must begin a query. Whatever else reads tables
+// (SHOW, EXPLAIN, HANDLER, DO, CALL, EXECUTE) may also read, run or change what is not in the text.
 func (r *reader) first(t *sqltoken.Token) bool {
 	if !r.other() {
 		return false
@@ -140,8 +142,8 @@ func (r *reader) op(c byte) bool {
 	return true
 }
 
-// word takes a word that is not quoted. With a dot right behind it, servers take it for a name, whatever it
-// is: FROM select.t.
+// word takes a word that is not quoted. With a dot right behind it, servers take it for a name,
+// whatever it is: FROM select.t.
 func (r *reader) word(w string, dotted bool) bool {
 	var buf [longestWord]byte
 	switch lowered := lower(&buf, w); {
@@ -216,7 +218,7 @@ func (r *reader) name(name string) bool {
 	return len(r.names)-r.before <= maxNames
 }
 
-// add adds a key, unless it is there. Behind maxNames there are only so many that the caller sees it.
+// add adds a key, unless it is there, or there are more than maxNames.
 func (r *reader) add(schema, name uint64) {
 	k := join(schema, name)
 	if own := r.names[r.before:]; len(own) <= maxNames && !slices.Contains(own, k) {
@@ -224,9 +226,10 @@ func (r *reader) add(schema, name uint64) {
 	}
 }
 
-// readable says whether the hash of an identifier is that of the name that a server makes of it. The text's
-// character set is known as far as its Charset says: bytes over 0x7F that are correct UTF-8 become letters
-// over 0x7F or question marks in each of those that are read like UTF-8, but for the letters that fold to ASCII.
+// readable says whether the hash of an identifier is that of the name that a server makes of it. In
+// each character set of sqltoken.UTF8, bytes over 0x7F that are correct UTF-8 become letters over
+// 0x7F or question marks, which have one hash, except for those that fold to ASCII. In the others
+// they may become ASCII: 0xA9 of armscii8 is a dot.
 func (r *reader) readable(name string) bool {
 	for i := range len(name) {
 		if name[i] >= 0x80 {

@@ -110,8 +110,8 @@ func (q *queries) name(name string, behind, before bool) string {
 	return "`" + strings.ReplaceAll(name, "`", "``") + "`"
 }
 
-// dotted is two names with a dot between them. What follows it at once is a name whatever it is; behind white
-// space it is not.
+// dotted is two names with a dot between them. What follows it at once is a name whatever it is;
+// behind white space it is not.
 func (q *queries) dotted(schema, name string) string {
 	left, right := "", ""
 	if q.often(15) {

@@ -19,10 +19,11 @@ import (
 	"github.com/mysqlrw/mysqlrw/route"
 )
 
-// opened is an oracle: a server tells which tables and views a statement opens, by the metadata locks that
-// the connection's transaction holds behind it. Unlike the error of an account that lacks a
-// privilege that is all tables at once, also those that are never looked into, and by the names as the server
-// has read them; and unlike counts of table handles it is what this statement has opened, and no other one.
+// opened is an oracle: a server tells which tables and views a statement opens, by the metadata
+// locks that the connection's transaction holds behind it. Unlike the error of an account that
+// lacks a privilege that is all tables at once, also those that are never looked into, and by the
+// names as the server has read them; and unlike counts of table handles it is what this statement
+// has opened, and no other one.
 type opened struct {
 	t       *testing.T
 	f       flavor.Flavor
@@ -86,7 +87,8 @@ WHERE object_type = 'TABLE' AND object_schema <> 'performance_schema' AND owner_
 	return tables, refused
 }
 
-// check puts a text to the server and to Names. It returns what Names says, and the server's refusal.
+// check puts a text to the server and to Names. It returns what Names says, and the server's
+// refusal.
 func (o *opened) check(text string) (verdict string, refused *wire.ServerError) {
 	o.t.Helper()
 	tables, refused := o.run(text)
@@ -132,10 +134,12 @@ func newOpened(t *testing.T, f flavor.Flavor, args ...string) *opened {
 	}}
 	o.options.Flavor, o.options.Oldest = f, c.Version.Major*10000+c.Version.Minor*100+c.Version.Patch
 	o.options.Newest = o.options.Oldest
-	opaque := []tracker.Key{
-		tracker.KeyOf("d1", "v"), tracker.KeyOf("d1", "v2"), tracker.KeyOf("d2", "vv"), tracker.KeyOf("d1", "seq"),
+	o.session("", "utf8mb4", "")
+	schema, err := tracker.ReadSchema(t.Context(), o.conn)
+	if err != nil {
+		t.Fatal(err)
 	}
-	o.opaque = func(k tracker.Key) bool { return slices.Contains(opaque, k) }
+	o.opaque = schema.Opaque
 	return o
 }
 
