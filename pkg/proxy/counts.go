@@ -53,11 +53,7 @@ func (p *Proxy) Counters() []Counter {
 	all := p.counts.list()
 	if t := p.cluster.Load().tracker; t != nil {
 		is := t.State()
-		ready := uint64(0)
-		if is.Ready {
-			ready = 1
-		}
-		all = append(all, Counter{"tracker-ready", ready}, Counter{"tracker-transactions", is.Transactions}, Counter{"tracker-tables", uint64(is.Tables)})
+		all = append(all, Counter{"tracker-transactions", is.Transactions}, Counter{"tracker-schemas", is.Schemas})
 	}
 	return all
 }

@@ -26,7 +26,7 @@ func (s *session) note(req *request, d *route.Decision, server int) {
 	s.shown = lastRoute{d: *d, server: server, waited: req.waited, read: req.st.Target == route.ToReplica, known: true}
 }
 
-// showOwn answers SHOW MYSQLRW ROUTE, SESSION, SERVERS, TOKEN or STATUS.
+// showOwn answers SHOW MYSQLRW ROUTE, SESSION, SERVERS, TOKEN, TRACKER or STATUS.
 func (s *session) showOwn(req *request, text string) error {
 	words := strings.Fields(strings.TrimRight(text, "; \t\r\n"))
 	what := strings.ToLower(words[len(words)-1])
@@ -37,6 +37,8 @@ func (s *session) showOwn(req *request, text string) error {
 		return s.showSession()
 	case "servers":
 		return s.showServers()
+	case "tracker":
+		return s.showTracker()
 	case "token":
 		return s.showToken(req)
 	case "status":
@@ -46,7 +48,20 @@ func (s *session) showOwn(req *request, text string) error {
 		}
 		return s.result([]resultColumn{{name: "name"}, {name: "value"}}, rows)
 	}
-	return s.fail(1064, "42000", "mysqlrw: SHOW MYSQLRW knows ROUTE, SESSION, SERVERS, TOKEN and STATUS")
+	return s.fail(1064, "42000", "mysqlrw: SHOW MYSQLRW knows ROUTE, SESSION, SERVERS, TOKEN, TRACKER and STATUS")
+}
+
+// showTracker shows how that stands which knows what tables change; no row is that there is none.
+func (s *session) showTracker() error {
+	columns := []resultColumn{{name: "state"}, {name: "transactions"}, {name: "tables"}, {name: "schemas"}, {name: "position"}}
+	t := s.cluster.tracker
+	if t == nil {
+		return s.result(columns, nil)
+	}
+	is := t.State()
+	return s.result(columns, [][]string{{
+		is.String(), strconv.FormatUint(is.Transactions, 10), strconv.Itoa(is.Tables), strconv.FormatUint(is.Schemas, 10), is.Read.String(),
+	}})
 }
 
 func (s *session) serverName(i int) string {

@@ -93,7 +93,10 @@ func (b *book) put(k Key, id gtid.Value) {
 // learn takes in what is known of the schema since some moment before, and tells whether that holds: all of ddl is
 // older. What was read without it may have changed tables that no event names.
 func (b *book) learn(s *Schema, asOf gtid.Value) bool {
-	if !contains(asOf, b.ddl) {
+	switch {
+	case b.schema != nil:
+		return true // no DDL has come since
+	case !contains(asOf, b.ddl):
 		return false
 	}
 	b.schema, b.ddl = s, gtid.Value{}

@@ -47,6 +47,19 @@ type State struct {
 	Schemas uint64
 }
 
+// String says it in a few words.
+func (s State) String() string {
+	switch {
+	case s.Ready:
+		return "ready"
+	case s.Err != "":
+		return "not ready: " + s.Err
+	case s.Following:
+		return "not ready: views and foreign keys are being read"
+	}
+	return "not ready: connecting"
+}
+
 // Tracker follows a primary. Make one with New; all methods may be called by any number of goroutines.
 type Tracker struct {
 	o Options
