@@ -9,16 +9,20 @@ type Kind uint8
 const (
 	// Begin is the first event of a transaction, with its GTID, or Anonymous.
 	Begin Kind = iota + 1
-	// Table is a table that rows of are changed: Schema and Table. It may come several times in one
-	// transaction, and for a statement that changed no row in the end.
+	// Table is a table of which rows are changed: Schema and Table. It may come several times in one
+	// transaction, and for a table that a statement only might have changed. Those that a foreign key's
+	// action changes come as well, but not from MySQL if InnoDB does that by itself: always before 9.6,
+	// and with innodb_native_foreign_keys.
 	Table
 	// Statement is what is logged as Text, with the Schema that was selected: DDL, a write that is not
-	// logged as rows, XA COMMIT. What only marks a transaction's parts is not told.
+	// logged as rows, XA COMMIT. What only marks a transaction's parts is not told. A Text may have a
+	// password in it, in the clear on MariaDB.
 	Statement
 	// Lost says that something cannot be told, for a Reason: the transaction may have changed any table.
 	Lost
-	// End is the last event of a transaction. It is over on the server, whether committed or, with changes
-	// that cannot be, rolled back; Prepared says that it waits for its XA COMMIT instead.
+	// End is the last event of a transaction: it is committed or, with changes that cannot be, rolled back.
+	// Servers log before they commit, so it may come a moment before the server itself shows the changes.
+	// Prepared says that the transaction waits for its XA COMMIT instead.
 	End
 	// Heartbeat is the server's sign of life, when it has nothing to send.
 	Heartbeat

@@ -1,5 +1,7 @@
 package binlog
 
+import "github.com/mysqlrw/mysqlrw/pkg/gtid"
+
 // Source is what a Reader reads from.
 type Source = source
 
@@ -9,3 +11,6 @@ func ReadFrom(s Source) *Reader {
 	r.start(s)
 	return r
 }
+
+// AppendSet appends what the server is sent of a set.
+func AppendSet(dst []byte, set gtid.Set) []byte { return appendSet(dst, set) }

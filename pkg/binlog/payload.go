@@ -42,6 +42,7 @@ type payload struct {
 	zstd   *zstd.Decoder
 	stream io.Reader // what is unpacked
 	total  int       // of it up to here
+	most   int       // of any since release
 
 	b    []byte // unpacked and not passed: b[r:w]
 	r, w int
@@ -90,6 +91,7 @@ func (p *payload) peek(n int) ([]byte, error) {
 		got, err := p.stream.Read(p.b[p.w:])
 		p.w += got
 		p.total += got
+		p.most = max(p.most, p.total)
 		if err != nil && p.w-p.r < n {
 			if errors.Is(err, io.EOF) && p.w > p.r {
 				err = io.ErrUnexpectedEOF
@@ -98,6 +100,18 @@ func (p *payload) peek(n int) ([]byte, error) {
 		}
 	}
 	return p.b[p.r : p.r+n : p.r+n], nil
+}
+
+// release gives back what a large transaction took: a window of zstd, and half a megabyte besides.
+func (p *payload) release() {
+	if p.most <= payloadPiece {
+		return
+	}
+	p.b, p.most = nil, 0
+	if p.zstd != nil {
+		p.zstd.Close()
+		p.zstd = nil
+	}
 }
 
 // skip passes n bytes.

@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/mysqlrw/mysqlrw/pkg/binlog"
+	"github.com/mysqlrw/mysqlrw/pkg/gtid"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 )
 
@@ -51,7 +52,7 @@ func TestRead(t *testing.T) {
 		}},
 		{"too large", func(l *log) {
 			l.domain(5, 0).event(query, queryBody("shop", strings.Repeat("x", maxEvent))...).event(writeRows, make([]byte, maxEvent)...).event(xid)
-			l.domain(6, standalone).event(query, queryBody("shop", strings.Repeat("x", 17<<20))...)
+			l.domain(6, standalone).event(query, queryBody("shop", strings.Repeat("x", maxEvent))...)
 		}, []string{"begin 3-7-5", lost("an event is too large"), "end", "begin 3-7-6 alone", lost("an event is too large"), "end"}},
 		{"cut off", func(l *log) {
 			l.gtid(1, -1).table("a").gtid(2, -1).query("BEGIN").b = append(l.b, newLog(l.checksum).b...)
@@ -96,8 +97,8 @@ func TestRead(t *testing.T) {
 			for _, checksum := range []bool{false, true} {
 				l := newLog(checksum)
 				test.make(l)
-				for _, piece := range []int{1, 100, 1 << 20} {
-					got, _, err := play(t, &tape{b: l.b, piece: max(piece, len(l.b)>>12)})
+				for _, piece := range sizes(l.b) {
+					got, _, err := play(t, &tape{b: l.b, piece: piece})
 					if !errors.Is(err, io.ErrUnexpectedEOF) || !slices.Equal(got, test.want) {
 						t.Errorf("checksum %v: %v, got\n%s\nwant\n%s", checksum, err, strings.Join(got, "\n"), strings.Join(test.want, "\n"))
 					}
@@ -105,6 +106,14 @@ func TestRead(t *testing.T) {
 			}
 		})
 	}
+}
+
+// sizes are pieces to play a log in.
+func sizes(b []byte) []int {
+	if len(b) > 1<<20 {
+		return []int{50000}
+	}
+	return []int{1, 100, 1 << 20}
 }
 
 func lost(reason string) string { return "lost " + reason }
@@ -205,21 +214,22 @@ func flip(b []byte, at int) []byte {
 	return b
 }
 
-// TestRead_packets: messages of several packets, and of exactly one or two, which have an empty one behind.
+// TestRead_packets: messages of exactly one packet, which have an empty one behind, and of a byte more.
 func TestRead_packets(t *testing.T) {
 	t.Parallel()
-	for _, size := range []int{wire.MaxPayload - 1, wire.MaxPayload, wire.MaxPayload + 1, 2 * wire.MaxPayload, 2*wire.MaxPayload + 5} {
-		l := newLog(true).domain(1, 0).table("a").event(writeRows, make([]byte, size-1-19-4)...).event(xid)
-		s := &tape{b: l.b, piece: 60000}
-		got, _, err := play(t, s)
-		want := []string{"begin 3-7-1", "table shop.a", "end"}
-		if !errors.Is(err, io.ErrUnexpectedEOF) || !slices.Equal(got, want) || s.longest > 1000 {
-			t.Errorf("message of %d: %v, %q, %d bytes at once", size, err, got, s.longest)
-		}
+	const around = 1 + 19 + 4 // what a message has besides the body
+	body := make([]byte, wire.MaxPayload-around+1)
+	l := newLog(true).domain(1, 0).table("a").event(writeRows, body[:len(body)-1]...)
+	exact := len(l.b)
+	l.event(query, body...).event(xid)
+	s := &tape{b: l.b, piece: 60000}
+	got, _, err := play(t, s)
+	want := []string{"begin 3-7-1", "table shop.a", "lost an event is too large", "end"}
+	if !errors.Is(err, io.ErrUnexpectedEOF) || !slices.Equal(got, want) || s.longest > 1000 {
+		t.Errorf("%v, %q, %d bytes at once", err, got, s.longest)
 	}
-	l := newLog(false).domain(1, 0).event(writeRows, make([]byte, 17<<20)...)
-	l.b[len(l.b)-(17<<20-wire.MaxPayload)-20-4+3]++ // the second packet's number
-	if got, err := l.read(t); !errors.Is(err, binlog.ErrMalformed) {
+	l.b[exact-1]++ // the number of the empty packet
+	if got, err := l.read(t); !errors.Is(err, binlog.ErrMalformed) || len(got) != 2 {
 		t.Errorf("packet out of order: %v, %q", err, got)
 	}
 }
@@ -274,7 +284,7 @@ func TestRead_payload(t *testing.T) {
 			[]string{lost("an event of an unknown type, 33"), lost("an event of an unknown type, 15"), lost("an event of an unknown type, 27")},
 		},
 		{"large event", pack(packedZstd, makeEvent(query, 0, make([]byte, maxEvent)), table, commit), []string{lost("an event is too large"), "table shop.a"}},
-		{"too large", pack(packedZstd, begin, table, bytes.Repeat(rows, 14)), []string{"table shop.a", cannot + "a compressed transaction is too large"}},
+		{"too large", pack(packedZstd, begin, table, bytes.Repeat(rows, 13)), []string{"table shop.a", cannot + "a compressed transaction is too large"}},
 		{"unknown compression", pack(9, begin, table), []string{cannot + "unknown compression 9 of a transaction"}},
 		{"not zstd", append([]byte{2, 1, 0, 1, 1, 9, 0}, "123456789"...), []string{cannot + "invalid input: magic number mismatch"}},
 		{"cut off", pack(packedNone, begin, table, commit[:7]), []string{"table shop.a", cannot + "unexpected EOF"}},
@@ -291,11 +301,12 @@ func TestRead_payload(t *testing.T) {
 			if !strings.HasPrefix(want[len(want)-1], "end") {
 				want = append(want, "end")
 			}
-			want = append(want, "begin 3-7-2", "end")
+			want = append(want, "heartbeat", "begin 3-7-2", "table shop.a", "end")
 			for _, checksum := range []bool{false, true} {
-				l := newLog(checksum).gtid(1, -1).event(payload, test.body...).domain(2, 0).event(xid)
-				for _, piece := range []int{1, 50000} {
-					s := &tape{b: l.b, piece: max(piece, len(l.b)>>12)}
+				l := newLog(checksum).gtid(1, -1).event(payload, test.body...).event(heartbeat).domain(2, 0)
+				l.event(payload, zipped...)
+				for _, piece := range sizes(l.b) {
+					s := &tape{b: l.b, piece: piece}
 					got, _, err := play(t, s)
 					if !errors.Is(err, io.ErrUnexpectedEOF) || !slices.Equal(got, want) || s.longest > maxEvent {
 						t.Errorf("checksum %v: %v, got\n%s\nwant\n%s", checksum, err, strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -318,5 +329,32 @@ func TestRead_settings(t *testing.T) {
 	}
 	if e.SQLMode != 8 || e.Charset != 45 {
 		t.Errorf("sql_mode %d, character set %d", e.SQLMode, e.Charset)
+	}
+}
+
+// TestAppendSet: as the manual of COM_BINLOG_DUMP_GTID has it, and with tags as MySQL 8.3 does.
+func TestAppendSet(t *testing.T) {
+	t.Parallel()
+	const u, v = "55555555-5555-5555-5555-555555555555", "66666666-6666-6666-6666-666666666666"
+	number := func(n uint64) string { return string(binary.LittleEndian.AppendUint64(nil, n)) }
+	us, vs := strings.Repeat("U", 16), strings.Repeat("f", 16)
+	tests := []struct{ set, want string }{
+		{"", number(0)},
+		{u + ":1-5:7", number(1) + us + number(2) + number(1) + number(6) + number(7) + number(8)},
+		{u + ":1," + v + ":9223372036854775806", number(2) + us + number(1) + number(1) + number(2) + vs + number(1) + number(1<<63-2) + number(1<<63-1)},
+		{
+			u + ":1:one:2," + v + ":1-3",
+			"\x01\x03\x00\x00\x00\x00\x00\x01" + us + "\x00" + number(1) + number(1) + number(2) + us + "\x06one" + number(1) + number(2) + number(3) +
+				vs + "\x00" + number(1) + number(1) + number(4),
+		},
+	}
+	for _, test := range tests {
+		set, err := gtid.Parse(test.set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(binlog.AppendSet(nil, set)); got != test.want {
+			t.Errorf("%s: got %q, want %q", test.set, got, test.want)
+		}
 	}
 }

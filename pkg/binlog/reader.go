@@ -125,6 +125,7 @@ func (r *Reader) read() error {
 	case h.kind.skipped(h.flags):
 	case h.kind == heartbeat || h.kind == heartbeatV2:
 		p.from.Release()
+		r.payload.release()
 		r.put(Heartbeat)
 	case !h.kind.decoded():
 		r.lost(reasonOf(h.kind))

@@ -170,7 +170,7 @@ func (l *log) table(name string) *log { return l.event(tableMap, tableBody("shop
 // read returns all events of a log as text, and the error that ended it.
 func (l *log) read(t testing.TB) (list []string, err error) {
 	t.Helper()
-	list, _, err = play(t, &tape{b: l.b})
+	list, _, err = play(t, &tape{b: l.b, piece: 1000})
 	return list, err
 }
 

@@ -166,6 +166,21 @@ func TestChangeSource(t *testing.T) {
 	}
 }
 
+func TestLogReader(t *testing.T) {
+	t.Parallel()
+	o := flavor.LogReaderOptions{Heartbeat: 1500e6, UUID: "u", Position: "0-1-5"}
+	for f, want := range map[flavor.Flavor]string{
+		flavor.MySQL: "SET @source_binlog_checksum = 'CRC32', @master_binlog_checksum = 'CRC32', @source_heartbeat_period = 1500000000," +
+			" @master_heartbeat_period = 1500000000, @replica_uuid = 'u', @slave_uuid = 'u'",
+		flavor.MariaDB: "SET @master_binlog_checksum = 'CRC32', @master_heartbeat_period = 1500000000, @mariadb_slave_capability = 4," +
+			" @slave_connect_state = '0-1-5', @slave_gtid_strict_mode = 1, @slave_gtid_ignore_duplicates = 0",
+	} {
+		if got := flavor.LogReader(f, o); got != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", f, got, want)
+		}
+	}
+}
+
 func TestSemiSync(t *testing.T) {
 	t.Parallel()
 	for _, f := range []flavor.Flavor{flavor.MySQL, flavor.MariaDB} {
