@@ -64,6 +64,7 @@ func (r *Reader) Next(e *Event) error {
 			err = r.read()
 		}
 		if err != nil {
+			r.head, r.tail = 0, 0 // what was read of an event that is broken
 			r.err = fmt.Errorf("read the binary log of %s: %w", r.where, err)
 		}
 	}
