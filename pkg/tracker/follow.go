@@ -52,7 +52,7 @@ func (t *Tracker) follow(ctx context.Context) error {
 		return t.distrust(err)
 	}
 	t.askSchema()
-	return t.distrust(t.read(r))
+	return t.distrust(t.read(r, &watchdog{conn: conn}))
 }
 
 // start decides where to go on: behind what has been read, if the server certainly has all of that, or from now. It is
@@ -93,11 +93,33 @@ func (t *Tracker) distrust(err error) error {
 // maxTouched is how many tables of one transaction are told apart.
 const maxTouched = 1000
 
+// silence is how long nothing may come: a server that has nothing to send says so every second.
+const silence = 10 * time.Second
+
+// watchdog ends a connection on which nothing comes.
+type watchdog struct {
+	conn *backend.Conn
+	last time.Time
+}
+
+// alive is called often, and costs nothing mostly.
+func (w *watchdog) alive() error {
+	now := time.Now()
+	if now.Sub(w.last) < time.Second {
+		return nil
+	}
+	w.last = now
+	return w.conn.SetDeadline(now.Add(silence))
+}
+
 // read takes in what comes.
-func (t *Tracker) read(r *binlog.Reader) error {
+func (t *Tracker) read(r *binlog.Reader, dog *watchdog) error {
 	var e binlog.Event
 	var c change
 	for first := true; ; first = false {
+		if err := dog.alive(); err != nil {
+			return err
+		}
 		if err := r.Next(&e); err != nil {
 			return err
 		}
