@@ -9,7 +9,6 @@ import (
 
 	"github.com/mysqlrw/mysqlrw/pkg/backend"
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
-	"github.com/mysqlrw/mysqlrw/pkg/gtid"
 )
 
 // ErrBlind means that the account cannot be sure to see all tables of a server. The error around it
@@ -22,18 +21,10 @@ const maxFollowers = 1 << 18
 
 // Schema is what must be known of a server's tables besides its binary log. It is immutable.
 type Schema struct {
-	at      gtid.Value
 	opaque  map[Key]struct{}
-	hidden  bool
-	edges   map[Key][]Key // of one step each
-	follows map[Key][]Key
+	hidden  bool          // any table may change without an event that names it
+	follows map[Key][]Key // over any number of steps
 }
-
-// At returns a position whose statements had all taken effect before the schema was read: MySQL's
-// executed set, MariaDB's position in its binary log; it is empty without GTIDs. The schema may
-// lack the effect of any other statement, even one that a replica has got already: MySQL sends a
-// statement before it takes effect. And it may have that of one that no binary log has yet.
-func (s *Schema) At() gtid.Value { return s.at }
 
 // Opaque says whether what a table shows may change without an event that names it: it is a view,
 // a sequence, or of an engine that may have its rows elsewhere. What is not there is not opaque.
@@ -50,28 +41,6 @@ func (s *Schema) Opaque(k Key) bool {
 // MySQL's 9.7 names them too, unless innodb_native_foreign_keys is set, as in all older versions,
 // or the change has come from an older source.
 func (s *Schema) Follows(k Key) []Key { return s.follows[k] }
-
-// Union returns a schema that says what either says, at the position of s. A schema may be ahead of
-// the binary log: a view that is no longer in it may still be read on a replica, and a change that
-// is yet to come may be of a time when there was a foreign key that is gone.
-func (s *Schema) Union(older *Schema) *Schema {
-	u := &Schema{
-		at: s.at, hidden: s.hidden || older.hidden,
-		opaque: make(map[Key]struct{}, max(len(s.opaque), len(older.opaque))), edges: make(map[Key][]Key, len(s.edges)),
-	}
-	for _, one := range []*Schema{s, older} {
-		for k := range one.opaque {
-			u.opaque[k] = struct{}{}
-		}
-		for parent, children := range one.edges {
-			for _, child := range children {
-				u.edge(parent, child)
-			}
-		}
-	}
-	u.closeEdges()
-	return u
-}
 
 // ReadSchema reads the schema of a server over a connection whose character set and limits it
 // changes. It fails with a *wire.ServerError, with what a connection fails with, or with ErrBlind:
@@ -116,15 +85,8 @@ func (r *schemaReader) read() (*Schema, error) {
 	if err := r.sighted(); err != nil {
 		return nil, err
 	}
-	s := &Schema{opaque: map[Key]struct{}{}, edges: map[Key][]Key{}}
-	at, err := r.value("SELECT @@GLOBAL." + r.position())
-	if err != nil {
-		return nil, err
-	}
-	if s.at, err = gtid.ParseValue(at); err != nil {
-		return nil, err
-	}
-	err = r.each(oddTables, func(row [][]byte) {
+	s := &Schema{opaque: map[Key]struct{}{}}
+	err := r.each(oddTables, func(row [][]byte) {
 		s.opaque[KeyOf(row[0], row[1])] = struct{}{}
 		// Such a table may be a way to another one, which then changes under the name of the first.
 		s.hidden = s.hidden || strings.EqualFold(string(row[2]), "CONNECT")
@@ -132,21 +94,19 @@ func (r *schemaReader) read() (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !r.maria {
-		err = r.each(cascades, func(row [][]byte) { s.edge(KeyOf(row[0], row[1]), KeyOf(row[2], row[3])) })
-		if err != nil {
-			return nil, err
-		}
-	}
-	s.closeEdges()
-	return s, nil
-}
-
-func (r *schemaReader) position() string {
 	if r.maria {
-		return "gtid_binlog_pos"
+		return s, nil
 	}
-	return "gtid_executed"
+	children := map[Key][]Key{}
+	err = r.each(cascades, func(row [][]byte) {
+		parent := KeyOf(row[0], row[1])
+		children[parent] = append(children[parent], KeyOf(row[2], row[3]))
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.follow(children)
+	return s, nil
 }
 
 // value returns the first value of a query's only row.
@@ -249,44 +209,34 @@ func privileges(list string) (bits uint32) {
 	return bits
 }
 
-// edge notes that a table changes when its parent does.
-func (s *Schema) edge(parent, child Key) {
-	if parent != child {
-		s.edges[parent] = append(s.edges[parent], child)
-	}
-}
-
-// closeEdges makes follows of edges, when they are complete.
-func (s *Schema) closeEdges() {
-	for parent, children := range s.edges {
-		slices.Sort(children)
-		s.edges[parent] = slices.Compact(children)
-	}
-	s.follows = make(map[Key][]Key, len(s.edges))
+// follow takes in which tables foreign keys change when one changes.
+func (s *Schema) follow(children map[Key][]Key) {
+	s.follows = make(map[Key][]Key, len(children))
 	n := 0
-	for parent := range s.edges {
-		all := s.reach(parent, maxFollowers-n)
-		if n += len(all); n >= maxFollowers {
-			s.follows = nil
-			for _, children := range s.edges {
-				for _, child := range children {
-					s.opaque[child] = struct{}{}
-				}
-			}
-			return
+	for parent := range children {
+		all := reachable(children, parent, maxFollowers-n)
+		if n += len(all); n < maxFollowers {
+			s.follows[parent] = all
+			continue
 		}
-		s.follows[parent] = all
+		s.follows = nil
+		for _, list := range children {
+			for _, child := range list {
+				s.opaque[child] = struct{}{}
+			}
+		}
+		return
 	}
 }
 
-// reach returns what can be reached from a table, no more than limit.
-func (s *Schema) reach(from Key, limit int) []Key {
+// reachable returns what can be reached from a table, no more than limit, and not the table.
+func reachable(children map[Key][]Key, from Key, limit int) []Key {
 	seen := map[Key]struct{}{from: {}}
 	var all []Key
 	for next := []Key{from}; len(next) > 0; {
 		at := next[len(next)-1]
 		next = next[:len(next)-1]
-		for _, child := range s.edges[at] {
+		for _, child := range children[at] {
 			if _, dup := seen[child]; dup || len(all) >= limit {
 				continue
 			}

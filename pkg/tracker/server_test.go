@@ -37,7 +37,8 @@ type followed struct {
 func follow(t *testing.T, f flavor.Flavor, c *sandbox.Cluster) *followed {
 	t.Helper()
 	sandboxtest.Exec(t, c.Primary(), "CREATE USER tracker IDENTIFIED BY '"+password+"'",
-		"GRANT REPLICATION SLAVE, SELECT, SHOW VIEW ON *.* TO tracker", "CREATE USER nobody IDENTIFIED BY '"+password+"'",
+		"GRANT REPLICATION SLAVE, REFERENCES ON *.* TO tracker", "CREATE USER nobody IDENTIFIED BY '"+password+"'",
+		"GRANT REFERENCES ON *.* TO nobody",
 		"CREATE DATABASE d", "CREATE TABLE d.a (id INT PRIMARY KEY, v INT)", "CREATE TABLE d.b (id INT PRIMARY KEY, v INT)",
 		"INSERT INTO d.a VALUES (1, 0)", "INSERT INTO d.b VALUES (1, 0)")
 	w := &followed{t: t, f: f, primary: c.Primary(), user: "tracker"}
