@@ -53,6 +53,7 @@ type change struct {
 
 // add takes a transaction in, that nobody has asked for yet.
 func (b *book) add(c *change) {
+	b.read = union(b.read, c.id)
 	if c.all {
 		b.base = union(b.base, c.id)
 	} else {
@@ -63,7 +64,6 @@ func (b *book) add(c *change) {
 	if c.ddl {
 		b.schema, b.ddl = nil, union(b.ddl, c.id)
 	}
-	b.read = union(b.read, c.id)
 	b.sincePruned++
 }
 
@@ -83,7 +83,7 @@ func (b *book) put(k Key, id gtid.Value) {
 	if e.n++; e.n > maxIntervals {
 		e.n = 0
 		if intervals(e.changes) > maxIntervals {
-			all, ok := b.everywhere()
+			all, ok := b.settled()
 			e.changes = lacking(e.changes, all, ok)
 		}
 	}
@@ -135,12 +135,7 @@ func (b *book) crowded() bool { return b.sincePruned >= pruneEvery || len(b.tabl
 // prune moves into base what all replicas have, and what is too much.
 func (b *book) prune() {
 	b.sincePruned = 0
-	all, ok := b.everywhere()
-	if ok {
-		if known, err := all.Intersect(b.read); err == nil {
-			b.base = union(b.base, known)
-		}
-	}
+	all, ok := b.settled()
 	for k, e := range b.tables {
 		if e.changes = lacking(e.changes, all, ok); e.changes.IsEmpty() {
 			delete(b.tables, k)
@@ -152,6 +147,20 @@ func (b *book) prune() {
 		b.base = b.read
 		clear(b.tables)
 	}
+}
+
+// settled returns what every replica has of what was read, if that is known, and has every read need it from now on:
+// then it need not be known of which table it is, also when a replica comes that lacks it.
+func (b *book) settled() (all gtid.Value, ok bool) {
+	if all, ok = b.everywhere(); !ok {
+		return all, false
+	}
+	all, err := all.Intersect(b.read)
+	if err != nil {
+		return all, false
+	}
+	b.base = union(b.base, all)
+	return all, true
 }
 
 // lacking returns what a replica may lack of v, without gaps if there are many.

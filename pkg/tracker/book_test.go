@@ -246,3 +246,22 @@ func TestBook_schema(t *testing.T) {
 	b.add(&change{id: id(3), all: true, ddl: true})
 	ask(WhySchema)
 }
+
+// TestBook_returns: what every replica had that was online is needed still by one that comes back, and lacks it.
+func TestBook_returns(t *testing.T) {
+	online, away := gtid.Value{}, gtid.Value{}
+	b := book{everywhere: func() (gtid.Value, bool) { return online, true }}
+	b.begin(gtid.Value{})
+	b.learn(&Schema{}, gtid.Value{})
+	const one, other = Key(1), Key(2)
+	for n := 1; n <= 200; n++ {
+		id := position(t, fmt.Sprintf("%s:%d", uuid, n))
+		online = union(online, id) // a replica may have it before it was read here
+		b.add(&change{id: id, tables: []Key{one + Key(n%2)}})
+	}
+	for _, k := range []Key{one, other} {
+		if need, why := b.need([]Key{k}, b.read); why != WhyNot || count(t, away, need) < 100 {
+			t.Errorf("a replica without any of 100 changes of table %d lacks %d: %v", k, count(t, away, need), why)
+		}
+	}
+}
