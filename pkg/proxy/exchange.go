@@ -78,7 +78,7 @@ func (s *session) exchange(l *link, req *request, d *route.Decision, epoch topol
 	if !sure && !req.repeatable() && !s.stepsFirst(l, req, d, epoch, &out) {
 		return out
 	}
-	if s.begin != "" && opensTransaction(req) {
+	if s.begin != "" && !d.Split && opensTransaction(req) {
 		s.addStep(l, stepBegin, wire.ComQuery, s.begin)
 		out.begun = true
 	}
