@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,12 @@ func (l life) same(m life) bool {
 	return l.identity == m.identity && l.started.Sub(m.started).Abs() <= 3*time.Second
 }
 
+// Bounds of what a server is asked for. One that is gone without a word must not keep the tracker from the next primary.
+const (
+	answerTimeout = 10 * time.Second
+	schemaTimeout = time.Minute
+)
+
 // follow reads the log of the primary of this moment until something ends it.
 func (t *Tracker) follow(ctx context.Context) error {
 	conn, source, err := t.o.Connect(ctx)
@@ -35,11 +42,13 @@ func (t *Tracker) follow(ctx context.Context) error {
 	}
 	defer func() { _ = conn.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	now, err := lifeOf(ctx, conn)
+	soon, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	now, err := lifeOf(soon, conn)
 	if err != nil {
 		return err
 	}
-	stands, err := standing(ctx, conn)
+	stands, err := standing(soon, conn)
 	if err != nil {
 		return err
 	}
@@ -47,7 +56,7 @@ func (t *Tracker) follow(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	r, err := binlog.Open(ctx, conn, binlog.Options{From: from, ServerID: t.o.ServerID})
+	r, err := binlog.Open(soon, conn, binlog.Options{From: from, ServerID: t.o.ServerID})
 	if err != nil {
 		return t.distrust(err)
 	}
@@ -66,7 +75,7 @@ func (t *Tracker) start(conn *backend.Conn, source Source, now life, stands stat
 		return from, false
 	default:
 	}
-	restarted := t.life.identity == now.identity && !t.life.same(now)
+	restarted := t.life.identity == now.identity && !t.life.same(now) || t.source.Server == source.Server && t.source.Epoch != source.Epoch
 	if restarted || t.life.identity == "" || !contains(stands.Everything, t.book.read) {
 		all := stands.Everything
 		if conn.Server().Flavor == flavor.MySQL {
@@ -79,16 +88,20 @@ func (t *Tracker) start(conn *backend.Conn, source Source, now life, stands stat
 	return t.book.read, true
 }
 
-// distrust has the next start begin anew, if the server itself said that it cannot go on from here.
+// distrust has the next start begin anew, if it is no matter of the connection: the server cannot go on from here,
+// or what it sent cannot be read, and would come again.
 func (t *Tracker) distrust(err error) error {
 	var refused *wire.ServerError
-	if errors.As(err, &refused) {
+	if errors.As(err, &refused) || errors.Is(err, binlog.ErrMalformed) || errors.Is(err, errAnonymous) {
 		t.mu.Lock()
 		t.life = life{}
 		t.mu.Unlock()
 	}
 	return err
 }
+
+// errAnonymous is why a log is not read on. An incident is in it without a GTID, too.
+var errAnonymous = errors.New("the primary's log has something without a GTID")
 
 // maxTouched is how many tables of one transaction are told apart.
 const maxTouched = 1000
@@ -129,7 +142,7 @@ func (t *Tracker) read(r *binlog.Reader, dog *watchdog) error {
 		switch e.Kind {
 		case binlog.Begin:
 			if e.Anonymous {
-				return errors.New("the primary writes transactions without a GTID")
+				return errAnonymous
 			}
 			c = change{tables: c.tables[:0]}
 			if c.id = (gtid.DomainPos{}).With(e.Domain).Value(); e.GTID.Valid() {
@@ -164,7 +177,8 @@ func (t *Tracker) reads() {
 }
 
 // statement takes in one that is logged as text. What it writes cannot be told; of DML and XA COMMIT it can that
-// no view and no foreign key is another one.
+// no view and no foreign key is another one. So it can of temporary tables, but what fills one may call functions that
+// write: MariaDB logs no more of that with binlog_format=STATEMENT.
 func (c *change) statement(text []byte) {
 	first, rest, _ := strings.Cut(strings.TrimSpace(string(text[:min(len(text), 64)])), " ")
 	switch strings.ToUpper(first) {
@@ -172,6 +186,9 @@ func (c *change) statement(text []byte) {
 		c.all = true
 	case "CREATE", "DROP":
 		if second, _, _ := strings.Cut(rest, " "); strings.EqualFold(second, "TEMPORARY") {
+			text = bytes.ToLower(text)
+			filled := bytes.Contains(text, []byte("select")) || bytes.Contains(text, []byte("values"))
+			c.all = c.all || filled && !strings.EqualFold(first, "DROP")
 			return
 		}
 		c.all, c.ddl = true, true

@@ -64,6 +64,8 @@ func (t *Tracker) readSchema(ctx context.Context) (*learned, error) {
 		return nil, err
 	}
 	defer func() { _ = conn.Quit() }()
+	ctx, cancel := context.WithTimeout(ctx, schemaTimeout)
+	defer cancel()
 	before, err := standing(ctx, conn)
 	if err != nil {
 		return nil, err

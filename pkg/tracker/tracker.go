@@ -112,7 +112,12 @@ func (t *Tracker) Run(ctx context.Context) {
 		case <-t.again: // what it is about has happened before
 		default:
 		}
-		if !t.stopped(t.follow(ctx)) {
+		failed := t.stopped(t.follow(ctx))
+		if ctx.Err() != nil {
+			return // which is nothing to be told of
+		}
+		t.tell()
+		if !failed {
 			continue
 		}
 		select {
@@ -152,7 +157,6 @@ func (t *Tracker) stopped(err error) (failed bool) {
 		t.end(all, r)
 	}
 	t.mu.Unlock()
-	t.tell()
 	return failed
 }
 
