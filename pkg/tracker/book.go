@@ -24,6 +24,10 @@ type book struct {
 	// schema is nil as long as it is not known, or is older than ddl, which are the changes of it since.
 	schema *Schema
 	ddl    gtid.Value
+	// last is what was read of the schema last, and older what was before that: it counts as well. A reading may have
+	// the effect of a statement that is in no log yet: MariaDB drops a view before it logs that, and a replica has it
+	// still.
+	last, older *Schema
 
 	// everywhere returns what all replicas that take reads have, and whether there are any.
 	everywhere func() (gtid.Value, bool)
@@ -39,7 +43,7 @@ type entry struct {
 
 // begin forgets everything: what is in from cannot be told apart.
 func (b *book) begin(from gtid.Value) {
-	*b = book{read: from, base: from, tables: map[Key]entry{}, everywhere: b.everywhere}
+	*b = book{read: from, base: from, tables: map[Key]entry{}, everywhere: b.everywhere, last: &Schema{}, older: &Schema{}}
 }
 
 // change is one transaction.
@@ -72,8 +76,10 @@ func (b *book) changed(k Key, id gtid.Value) {
 	if b.schema == nil {
 		return // learn will put all into base
 	}
-	for _, child := range b.schema.Follows(k) {
-		b.put(child, id)
+	for _, s := range []*Schema{b.schema, b.older} {
+		for _, child := range s.Follows(k) {
+			b.put(child, id)
+		}
 	}
 }
 
@@ -99,7 +105,7 @@ func (b *book) learn(s *Schema, asOf gtid.Value) bool {
 	case !contains(asOf, b.ddl):
 		return false
 	}
-	b.schema, b.ddl = s, gtid.Value{}
+	b.schema, b.older, b.last, b.ddl = s, b.last, s, gtid.Value{}
 	b.base = b.read
 	clear(b.tables)
 	return true
@@ -115,7 +121,7 @@ func (b *book) need(tables []Key, all gtid.Value) (gtid.Value, Why) {
 	}
 	needed := b.base
 	for _, k := range tables {
-		if b.schema.Opaque(k) {
+		if b.schema.Opaque(k) || b.older.Opaque(k) {
 			return all, WhyOpaque
 		}
 		if e, ok := b.tables[k]; ok {

@@ -265,3 +265,25 @@ func TestBook_returns(t *testing.T) {
 		}
 	}
 }
+
+// TestBook_ahead: a view that is gone without a DDL in the log counts as one until the schema has been read once more.
+func TestBook_ahead(t *testing.T) {
+	b := book{everywhere: func() (gtid.Value, bool) { return gtid.Value{}, false }}
+	b.begin(gtid.Value{})
+	const view = Key(1)
+	for n, tt := range []struct {
+		read *Schema
+		want Why
+	}{
+		{&Schema{opaque: map[Key]struct{}{view: {}}}, WhyOpaque}, {&Schema{}, WhyOpaque}, {&Schema{}, WhyNot},
+	} {
+		id := position(t, fmt.Sprintf("%s:%d", uuid, n+1))
+		b.add(&change{id: id, all: true, ddl: true})
+		if !b.learn(tt.read, b.read) {
+			t.Fatal("a schema is not taken that has all DDL")
+		}
+		if _, why := b.need([]Key{view}, id); why != tt.want {
+			t.Errorf("after schema %d it says %v, want %v", n, why, tt.want)
+		}
+	}
+}
