@@ -300,13 +300,18 @@ func (c *choice) wait(q Query) bool {
 
 // budget returns how long the read may wait for a position.
 func (c *choice) budget(q Query) time.Duration {
-	switch s, h := c.session, &c.st.Hint; {
+	return c.session.Budget(&c.st.Hint, q.Level, c.policy)
+}
+
+// Budget returns how long a read with that hint may wait, at a level, for what it must see.
+func (s *Session) Budget(h *Hint, level Level, p *Policy) time.Duration {
+	switch {
 	case h.HasTimeout:
 		return h.Timeout
 	case s.HasTimeout:
 		return s.Timeout
-	case q.Level == Global || q.Level == SCC:
-		return c.policy.GlobalTimeout
+	case level == Global || level == SCC:
+		return p.GlobalTimeout
 	}
-	return c.policy.SessionTimeout
+	return p.SessionTimeout
 }

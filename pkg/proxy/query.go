@@ -144,6 +144,9 @@ func (s *session) decide(req *request) route.Decision {
 	}
 	if s.narrowable(req, &d) {
 		d = s.narrow(req, d)
+		if d.Fetch && req.current == nil { // the replica that was to be waited for is gone meanwhile
+			d = s.informed(req, d)
+		}
 	}
 	return d
 }

@@ -144,12 +144,8 @@ func (s *session) narrow(req *request, d route.Decision) route.Decision {
 
 // awaitTracker waits for the tracker to read on, which is a moment behind the primary.
 func (s *session) awaitTracker(req *request, whole gtid.Value, source tracker.Source, level route.Level) bool {
-	atMost := s.policy.GlobalTimeout
-	if level == route.SessionLevel {
-		atMost = s.policy.SessionTimeout
-	}
 	began := s.p.now()
-	reached := s.cluster.tracker.Wait(s.task, whole, source, atMost)
+	reached := s.cluster.tracker.Wait(s.task, whole, source, s.route.Budget(&req.st.Hint, level, &s.policy))
 	req.waited += s.p.now().Sub(began)
 	return reached
 }
