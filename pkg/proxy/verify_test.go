@@ -78,13 +78,15 @@ func (r *running) counted() map[string]uint64 {
 	return all
 }
 
-// since is how much they have grown, where they have.
+// since is how much they have grown, where they have: some can fall.
 func (r *running) since(before map[string]uint64) map[string]uint64 {
 	after := r.counted()
 	for name := range after {
-		if after[name] -= before[name]; after[name] == 0 {
+		if after[name] <= before[name] {
 			delete(after, name)
+			continue
 		}
+		after[name] -= before[name]
 	}
 	return after
 }

@@ -55,8 +55,8 @@ func (s *Stage) Servers() []Server {
 var readyLine = regexp.MustCompile(`msg=ready addresses=([^ ,]+)`)
 
 // MySQLRW starts `mysqlrw serve` for the servers, with a level for reads and no other setting but the
-// certificate and that TLS is spoken with servers if it is with the client, as it is through HAProxy. It returns
-// when all servers are online.
+// certificate and that TLS is spoken with servers if it is with the client, as it is through HAProxy; at scc it follows
+// the primary's binary log. It returns when all servers are online.
 func (s *Stage) MySQLRW(ctx context.Context, name, level string, servers []Server) (Candidate, error) {
 	c, p, err := s.serve(ctx, name, level, servers)
 	if p != nil {
@@ -107,7 +107,12 @@ func (s *Stage) serve(ctx context.Context, name, level string, servers []Server)
 	}
 	db := s.Open(c)
 	defer db.Close()
-	return c, p, p.Poll(ctx, func() error { return allOnline(ctx, db, len(servers)) })
+	return c, p, p.Poll(ctx, func() error {
+		if err := allOnline(ctx, db, len(servers)); err != nil || level != "scc" {
+			return err
+		}
+		return tracking(ctx, db)
+	})
 }
 
 func (s *Stage) mysqlrwConfig(level string, servers []Server) string {
@@ -154,4 +159,18 @@ func allOnline(ctx context.Context, db *sql.DB, servers int) error {
 		return fmt.Errorf("%d of %d servers are online", online, servers)
 	}
 	return nil
+}
+
+// tracking is an error while reads at scc wait for more than the tables that they name.
+func tracking(ctx context.Context, db *sql.DB) error {
+	rows, err := status.Query(ctx, db, "SHOW MYSQLRW STATUS")
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if name, value := row[0].Value, row[1].Value; name != nil && value != nil && *name == "tracker-ready" && *value == "1" {
+			return nil
+		}
+	}
+	return errors.New("the binary log is not followed yet")
 }
