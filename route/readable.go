@@ -358,7 +358,7 @@ const slack = 64
 // transactions, or is less loaded and lacks hardly more; then the first. It returns -1 if no
 // wait can be expected to end within the budget: the budget is 0, no position
 // is required, all that lack it are excluded for more than that, are of the
-// other kind of server, or are over 100 budgets behind.
+// other kind of server, or are over 100 budgets behind, unless the read needs some tables only.
 //
 // cands are what Candidates returned for the same snapshot and query.
 func SmallestGap(cands []Candidate, s *Snapshot, q Query, budget time.Duration) int {
@@ -368,7 +368,8 @@ func SmallestGap(cands []Candidate, s *Snapshot, q Query, budget time.Duration) 
 	}
 	near := func(c *Candidate) (n uint64, ok bool) {
 		sv := &s.Servers[c.Server]
-		if c.Why != WhyBehindPosition || sv.Role != Replica || sv.LagKnown && sv.Lag/hopeless > budget {
+		late := sv.LagKnown && sv.Lag/hopeless > budget && q.why != TablesCaughtUp // or it may be late with other tables
+		if c.Why != WhyBehindPosition || sv.Role != Replica || late {
 			return 0, false
 		}
 		// A number that is not exact is the largest there is, which will do.

@@ -88,7 +88,7 @@ func (c *cluster) trackAgain(e *topology.Event) {
 // narrowable tells whether less may do than a read waits for, or is sent to the primary for.
 func (s *session) narrowable(req *request, d *route.Decision) bool {
 	switch {
-	case req.narrowed || req.st.Target != route.ToReplica || s.cluster.tracker == nil:
+	case req.narrowed || req.st.Target != route.ToReplica || s.cluster.tracker == nil || !s.policy.Method.Proves():
 		return false
 	case s.route.Transaction.Open: // its snapshot is for statements that are still to come, too
 		return false

@@ -10,8 +10,10 @@ const (
 	maxTables = 100_000
 	// maxIntervals is how many gaps the changes of a table may have and one more. It is looked at after as many changes.
 	maxIntervals = 16
-	// pruneEvery is after how many transactions all tables are looked through for what every replica has.
-	pruneEvery = 10_000
+	// pruneEvery is after how many transactions some tables are looked through for what every replica has, and
+	// pruneTables is how many: whoever reads waits as long as that takes.
+	pruneEvery  = 64
+	pruneTables = 512
 )
 
 // book is what is known of changes. It is guarded by Tracker.mu.
@@ -138,15 +140,19 @@ func (b *book) need(tables []Key, all gtid.Value) (gtid.Value, Why) {
 // crowded tells whether it is time to prune.
 func (b *book) crowded() bool { return b.sincePruned >= pruneEvery || len(b.tables) > maxTables }
 
-// prune moves into base what all replicas have, and what is too much.
+// prune moves into base what all replicas have, of some tables at a time, and everything if there is too much.
 func (b *book) prune() {
 	b.sincePruned = 0
 	all, ok := b.settled()
-	for k, e := range b.tables {
+	left := pruneTables
+	for k, e := range b.tables { // from another one each time
 		if e.changes = lacking(e.changes, all, ok); e.changes.IsEmpty() {
 			delete(b.tables, k)
 		} else {
 			b.tables[k] = e
+		}
+		if left--; left == 0 {
+			break
 		}
 	}
 	if len(b.tables) > maxTables {
