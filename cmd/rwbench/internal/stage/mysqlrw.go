@@ -163,14 +163,17 @@ func allOnline(ctx context.Context, db *sql.DB, servers int) error {
 
 // tracking is an error while reads at scc wait for more than the tables that they name.
 func tracking(ctx context.Context, db *sql.DB) error {
-	rows, err := status.Query(ctx, db, "SHOW MYSQLRW STATUS")
+	rows, err := status.Query(ctx, db, "SHOW MYSQLRW TRACKER")
 	if err != nil {
 		return err
 	}
 	for _, row := range rows {
-		if name, value := row[0].Value, row[1].Value; name != nil && value != nil && *name == "tracker-ready" && *value == "1" {
-			return nil
+		if state := row[0].Value; state != nil && *state != "ready" {
+			return fmt.Errorf("the binary log is not followed: %s", *state)
 		}
 	}
-	return errors.New("the binary log is not followed yet")
+	if len(rows) == 0 {
+		return errors.New("the binary log is not followed")
+	}
+	return nil
 }
