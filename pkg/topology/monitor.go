@@ -33,7 +33,14 @@ type publication struct {
 	snapshot route.Snapshot
 	measured []time.Time // when each server's lag was measured, if it is known
 	servers  []flavor.Server
+	selves   []self
 	next     chan struct{} // closed when a newer one is there
+}
+
+// self is who a server says that it is.
+type self struct {
+	identity string    // "" if it was never asked with success
+	started  time.Time // as observation has it
 }
 
 // member is all that is known of one server.
@@ -153,6 +160,7 @@ func (m *Monitor) check(ctx context.Context, mb *member) (answered bool) {
 		e.At = m.options.Now()
 		m.options.Events(e)
 	}
+	m.options.Checked()
 	return err == nil
 }
 
@@ -171,6 +179,7 @@ func (m *Monitor) publish() {
 	old := m.now.Load()
 	p := &publication{
 		next: make(chan struct{}), measured: make([]time.Time, len(m.members)), servers: make([]flavor.Server, len(m.members)),
+		selves: make([]self, len(m.members)),
 	}
 	p.snapshot.Servers = make([]route.Server, len(m.members))
 	for i, mb := range m.members {
@@ -178,6 +187,9 @@ func (m *Monitor) publish() {
 		p.snapshot.Servers[i].Position = mb.known.Load().position
 		p.snapshot.Servers[i].Active = int(mb.active.Load())
 		p.measured[i], p.servers[i] = mb.seen.began, mb.seen.server
+		if mb.answered {
+			p.selves[i] = self{mb.seen.identity(), mb.started}
+		}
 	}
 	m.now.Store(p)
 	close(old.next)
@@ -190,6 +202,14 @@ func (m *Monitor) Snapshot() *route.Snapshot { return &m.now.Load().snapshot }
 // Server returns flavor and version of a server, as it said when it was asked
 // last. The zero value is a server that was never asked with success.
 func (m *Monitor) Server(server int) flavor.Server { return m.now.Load().servers[server] }
+
+// Identity returns what a server calls itself, whatever its name and address are: its server_uuid, or of MariaDB
+// its server_id. It is the same for everybody who asks it, and "" if it was never asked with success. started is
+// when its process did, to two seconds.
+func (m *Monitor) Identity(server int) (name string, started time.Time) {
+	one := &m.now.Load().selves[server]
+	return one.identity, one.started
+}
 
 // Fill writes the newest snapshot into dst, with the positions and active
 // counts of this moment, and no Current. It uses dst's storage, allocates

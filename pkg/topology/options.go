@@ -67,6 +67,8 @@ type Options struct {
 	// it was published. It may call every method of the Monitor that does not
 	// block; as long as it runs, no check is evaluated. nil drops events.
 	Events func(Event)
+	// Checked is called behind the events of each check, as Events is; nil is nobody.
+	Checked func()
 }
 
 // complete fills in the defaults and refuses what cannot work.
@@ -104,6 +106,9 @@ func (o *Options) complete() error {
 	}
 	if o.Events == nil {
 		o.Events = func(Event) {}
+	}
+	if o.Checked == nil {
+		o.Checked = func() {}
 	}
 	return nil
 }

@@ -1,9 +1,12 @@
 package topology
 
 import (
+	"slices"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/mysqlrw/mysqlrw/route"
 )
 
 func (w *world) position(server int) string {
@@ -79,6 +82,47 @@ func TestKnown_otherServer(t *testing.T) {
 	w.reconnect(0, says{readOnly: true, uuid: uuidC, uptime: "1", position: uuidA + ":1-6", channels: healthy()})
 	w.happened("restarted server=a", "position-lost server=a detail="+uuidA+":7")
 	w.wantPosition(0, uuidA+":1-6")
+}
+
+// TestIdentity: a server is known by what it calls itself, and by when it started.
+func TestIdentity(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, Server{Name: "a", Role: FixedReplica}, Server{Name: "b"})
+	identity := func(server int, name string, uptime time.Duration) {
+		t.Helper()
+		got, started := w.Identity(server)
+		if got != name || name != "" && !started.Equal(w.clock.Add(-uptime)) {
+			t.Errorf("%q since %v", got, started)
+		}
+	}
+	identity(0, "", 0)
+	w.ask(0, says{readOnly: true, uuid: uuidB, channels: healthy()})
+	identity(0, uuidB, 1000*time.Second)
+	w.ask(1, says{mariadb: true})
+	identity(1, "server_id 7", 1000*time.Second)
+	w.ask(1, says{err: errOther})
+	identity(1, "server_id 7", 1000*time.Second)
+	w.reconnect(0, says{readOnly: true, uuid: uuidC, uptime: "3", channels: healthy()})
+	identity(0, uuidC, 3*time.Second)
+}
+
+// TestChecked: who is called after each check finds the events told and the snapshot that they are about.
+func TestChecked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, Server{Name: "a"})
+	var told []int
+	var states []route.State
+	w.options.Checked = func() {
+		told, states = append(told, len(w.events)), append(states, w.Snapshot().Servers[0].State)
+	}
+	w.ask(0, says{uuid: uuidA})
+	w.ask(0, says{err: errOther})
+	if want := []int{2, 2}; !slices.Equal(told, want) { // online and primary; the primary may yet answer
+		t.Errorf("events told before: %v, want %v: %v", told, want, w.events)
+	}
+	if want := []route.State{route.Online, route.Online}; !slices.Equal(states, want) {
+		t.Errorf("states %v, want %v", states, want)
+	}
 }
 
 func TestErrant(t *testing.T) {
