@@ -200,6 +200,20 @@ func askedCases() []candidatesCase {
 		{"node is rescued only when its turn comes", func(s *Snapshot, p *Policy, q *Query) {
 			q.Node, s.Servers[1].Lag, p.MinReserved = "R1", time.Hour, 1
 		}, "P=not-asked-node R1=lag-over-limit R2=not-asked-node"},
+		{"chosen, in whatever zone", func(s *Snapshot, p *Policy, q *Query) {
+			q.Level, s.Choose, s.Chosen.Server = Weak, true, 2
+			s.Servers[0].Weight, p.Zone, s.Servers[1].Zone = 100, "a", "a"
+		}, "P=not-chosen R1=not-chosen R2=readable"},
+		{"chosen is late, and none else is read", func(s *Snapshot, p *Policy, q *Query) {
+			q.Level, s.Choose, s.Chosen.Server = Weak, true, 2
+			p.MaxStaleness, s.Servers[2].Lag, s.Servers[1].State = time.Second, 2*time.Second, Offline
+		}, "P=not-chosen R1=offline R2=lag-over-limit"},
+		{"chosen is the primary", func(s *Snapshot, _ *Policy, q *Query) {
+			q.Level, s.Choose, s.Chosen.Server = Weak, true, 0
+		}, "P=last-resort R1=not-chosen R2=not-chosen"},
+		{"chosen is for level weak", func(s *Snapshot, _ *Policy, _ *Query) {
+			s.Choose, s.Chosen.Server = true, 2
+		}, "P=primary-not-read R1=readable R2=readable"},
 		{"replica only", func(s *Snapshot, _ *Policy, q *Query) {
 			q.ReplicaOnly, s.Servers[0].Weight = true, 100
 		}, "P=replica-only R1=readable R2=readable"},

@@ -47,6 +47,11 @@ type Decision struct {
 	Wait time.Duration
 	// Hold is how long the read must be held back before it is decided anew; 0 is not at all.
 	Hold time.Duration
+	// Chosen says that Server is that of Snapshot.Chosen.
+	Chosen bool
+	// Unchosen says that the read is refused only because the server that reads at Weak run on is changing, or
+	// cannot be read at this moment: it can be decided anew when that may have changed.
+	Unchosen bool
 	// Fallback is where the statement goes if the wait ends in vain: ToPrimary
 	// or Refuse.
 	Fallback Target

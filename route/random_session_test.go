@@ -25,6 +25,10 @@ func randomServers(t *rapid.T) *Snapshot {
 	if snap.CurrentKnown = rapid.Bool().Draw(t, "fetched"); snap.CurrentKnown {
 		snap.Current = randomPosition(t)
 	}
+	snap.Choose = rapid.Bool().Draw(t, "choose")
+	snap.Chosen = Chosen{
+		Server: rapid.IntRange(-1, 2).Draw(t, "chosen"), Fetch: rapid.Bool().Draw(t, "chosen must be fetched for"), Needs: randomPosition(t),
+	}
 	return snap
 }
 

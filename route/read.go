@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/mysqlrw/mysqlrw/pkg/gtid"
@@ -98,6 +99,9 @@ func (c *choice) require(q *Query) bool {
 		if c.monotonic(q.Level) && q.Node == "" {
 			d.Token, q.Require = SessionToken, s.Shown
 		}
+		if q.chosen(c.snap) && !c.requireChosen(q) {
+			return false
+		}
 	case Global, SCC:
 		d.Token = GlobalToken
 		if !c.snap.CurrentKnown {
@@ -192,6 +196,38 @@ func (c *choice) pick() int {
 	return Pick(c.session.cands, c.snap, c.policy, c.rotation)
 }
 
+// requireChosen has the read run on the one server that is chosen, which must have what anybody can have been
+// shown before on another one. It returns false if that is not known yet, or there is no such server.
+func (c *choice) requireChosen(q *Query) bool {
+	d, one := &c.d, &c.snap.Chosen
+	needs := one.Needs
+	switch {
+	case one.Server < 0:
+		c.unchosen()
+		return false
+	case one.Fetch && !c.snap.CurrentKnown:
+		return c.fetch()
+	case c.snap.CurrentKnown: // for this read, or for one like it before
+		needs = c.snap.Current
+	}
+	if !needs.IsEmpty() {
+		both, err := q.Require.Union(needs)
+		if err != nil {
+			both = needs
+		}
+		q.Require = both
+	}
+	d.Chosen, q.why = true, ChosenServer
+	return true
+}
+
+// unchosen refuses a read for now.
+func (c *choice) unchosen() {
+	c.d.Unchosen, c.d.Chosen = true, false
+	c.d.because(ChoiceChanging)
+	c.refuse(sayTimeout)
+}
+
 // choose picks a server that may take the read, one to wait for, or the primary.
 func (c *choice) choose(q Query) {
 	d := &c.d
@@ -234,6 +270,13 @@ func (c *choice) choose(q Query) {
 	case q.Node != "":
 		d.because(NodeNotReadable)
 		c.refuse("server " + q.Node + " cannot be read now")
+	case d.Chosen && c.snap.Chosen.Server != c.snap.Primary():
+		d.because(why)
+		if c.policy.NoWait || c.ownBudget() { // it has waited as long as it may
+			c.refuse(sayTimeout)
+		} else {
+			c.unchosen()
+		}
 	case c.policy.ErrorOnTimeout && (why == NothingCaughtUp || q.Level >= SessionLevel): // to keep them off the primary
 		d.because(why)
 		c.refuse(sayTimeout)
@@ -282,6 +325,9 @@ func (c *choice) anyBehind() bool {
 // in time.
 func (c *choice) wait(q Query) bool {
 	budget := c.budget(q)
+	if c.d.Chosen && !c.ownBudget() { // in the place of a read on the primary
+		budget = max(budget, cmp.Or(q.maxLag(c.policy), DefaultPolicy().MaxStaleness))
+	}
 	if budget <= 0 || !q.Required || c.policy.NoWait {
 		return false
 	}
@@ -291,12 +337,15 @@ func (c *choice) wait(q Query) bool {
 	}
 	c.d.Server, c.d.Wait = server, budget
 	c.d.Fallback = ToPrimary
-	if c.policy.ErrorOnTimeout || q.Node != "" {
+	if c.policy.ErrorOnTimeout || q.Node != "" || c.d.Chosen {
 		c.d.Fallback = Refuse
 	}
 	c.d.because(WaitForReplica)
 	return true
 }
+
+// ownBudget tells whether the session or the statement says how long a read waits.
+func (c *choice) ownBudget() bool { return c.st.Hint.HasTimeout || c.session.HasTimeout }
 
 // budget returns how long the read may wait for a position.
 func (c *choice) budget(q Query) time.Duration {

@@ -37,6 +37,8 @@ const (
 	WhyPrimaryNotRead
 	// WhyNotAskedNode: the read asks for another server.
 	WhyNotAskedNode
+	// WhyNotChosen: reads at Weak all run on another one (Snapshot.Chosen).
+	WhyNotChosen
 	// WhyStrong: it is a replica, and the level is Strong.
 	WhyStrong
 	// WhyBehindPosition: it is not known to have what the read must see. A
@@ -69,6 +71,7 @@ var exclusionNames = [...]string{
 	WhyReplicaOnly:      "replica-only",
 	WhyPrimaryNotRead:   "primary-not-read",
 	WhyNotAskedNode:     "not-asked-node",
+	WhyNotChosen:        "not-chosen",
 	WhyStrong:           "strong-read",
 	WhyBehindPosition:   "behind-position",
 	WhyOtherZone:        "other-zone",
@@ -138,6 +141,11 @@ func (q *Query) maxLag(p *Policy) time.Duration {
 		return max(p.MaxLag, 0)
 	}
 	return stale
+}
+
+// chosen tells whether one server only may run the read.
+func (q *Query) chosen(s *Snapshot) bool {
+	return s.Choose && q.Level == Weak && q.Node == "" && !q.ReplicaOnly
 }
 
 // rescuable tells whether min_reserved applies. It gives up freshness, so it
@@ -267,6 +275,8 @@ func (c *Candidate) narrow(s *Snapshot, q *Query) {
 	switch {
 	case q.Node != "" && q.Node != sv.Name:
 		c.Why = WhyNotAskedNode
+	case q.chosen(s) && c.Server != s.Chosen.Server:
+		c.Why = WhyNotChosen
 	case primary && (q.Node != "" || q.Level >= Strong):
 		c.Why = WhyReadable
 	case q.Level >= Strong:

@@ -93,6 +93,8 @@ const (
 	MethodSleep     // method-sleep
 	MethodNoDelay   // method-no-delay
 	MethodPrimary   // method-primary
+	ChosenServer    // chosen-server
+	ChoiceChanging  // choice-changing
 	NoPrimary       // no-primary
 	TwoPrimaries    // two-primaries
 )
@@ -174,6 +176,8 @@ var reasonTexts = [...]struct{ name, explanation string }{
 	MethodSleep:           {"method-sleep", "causal-method sleep: the read is held back for a while after a write, which proves nothing"},
 	MethodNoDelay:         {"method-no-delay", "causal-method no-delay: the replica has applied what it had received when it was asked"},
 	MethodPrimary:         {"method-primary", "causal-method primary reads on the primary"},
+	ChosenServer:          {"chosen-server", "weak-read-version-refresh-interval has reads at weak all run on one server, which every proxy chooses alike"},
+	ChoiceChanging:        {"choice-changing", "the server that reads at weak run on is changing, or cannot be read at this moment"},
 	NoPrimary:             {"no-primary", "no server takes writes"},
 	TwoPrimaries:          {"two-primaries", "two servers take writes: none is trusted with one"},
 }

@@ -110,6 +110,19 @@ type Snapshot struct {
 	NeededKnown   bool
 	// At is when this was known, for the methods that go by time.
 	At time.Time
+	// Chosen is the one server that reads at Weak run on, so that those of several proxies do not go back.
+	// It counts only if Choose; otherwise they run on any.
+	Choose bool
+	Chosen Chosen
+}
+
+// Chosen is the server that every proxy in front of the same servers chooses alike.
+type Chosen struct {
+	// Server is an index into Snapshot.Servers; -1 is that none may be read now.
+	Server int
+	// Needs is what it must have before it is read. With Fetch that is Snapshot.Current.
+	Needs gtid.Value
+	Fetch bool
 }
 
 // Find returns the index of the server of that name, or -1. Names are compared

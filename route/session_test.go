@@ -21,6 +21,7 @@ import (
 //	@ setting NAME=VALUE                         Session.Setting, which must take it
 //	@ current U:1-10                             the primary's position, fetched after the read arrived; "none" forgets it
 //	@ needed U:1-12 U:1-10                       of the first position the tables of a read need the second; "none" forgets it
+//	@ chosen replica1 fetch needs=U:1-11         Snapshot.Chosen; "none" is none, "off" that reads at weak run anywhere
 //	@ reset, @ reset keep_token                  COM_RESET_CONNECTION
 //
 // Each session starts with primary (weight 0), replica1 and replica2 (weight 100), online, no lag, all at U:1-10.
@@ -143,6 +144,8 @@ func (p *player) directive(line string) {
 			if p.snap.Current = (gtid.Value{}); p.snap.CurrentKnown {
 				p.snap.Current = p.position(word)
 			}
+		case "chosen":
+			ok = p.setChosen(word)
 		case "reset":
 			ok = word == "keep_token"
 		default:
@@ -155,6 +158,23 @@ func (p *player) directive(line string) {
 	if verb == "reset" {
 		p.session.Reset(len(words) == 1)
 	}
+}
+
+// setChosen reads "NAME", which begins a choice anew, "none", "off", "fetch" and "needs=U:1-11".
+func (p *player) setChosen(word string) bool {
+	one := &p.snap.Chosen
+	switch name, value, _ := strings.Cut(word, "="); name {
+	case "off":
+		p.snap.Choose = false
+	case "fetch":
+		one.Fetch = true
+	case "needs":
+		one.Needs = p.position(value)
+	default:
+		p.snap.Choose, *one = true, Chosen{Server: p.snap.Find(name)}
+		return one.Server >= 0 || name == "none"
+	}
+	return true
 }
 
 func (p *player) setPolicy(name, value string) bool {
@@ -351,6 +371,11 @@ func brokenPromise(st *Statement, d *Decision, p *Policy, snap *Snapshot) string
 		return "a " + st.Class.String() + " goes to a replica"
 	case sv.State == Offline, sv.State == Unproven && (d.Target == ToReplica || d.Target == ToPrimary):
 		return "a server that is " + sv.State.String() + " is used"
+	case d.Chosen && (!snap.Choose || d.Server != snap.Chosen.Server):
+		return "another server than the chosen one"
+	case snap.Choose && d.Level == Weak && !d.Chosen && p.Endpoint == ReadWrite && d.Target != ToHolder &&
+		!slices.Contains(d.Reasons(), HintNode) && !slices.Contains(d.Reasons(), NodePinned):
+		return "a read at weak on any server"
 	}
 	return ""
 }
@@ -369,7 +394,7 @@ func (p *player) describe(d *Decision, want []string) string {
 	values := map[string]string{
 		"fallback": d.Fallback.String(), "level": d.Level.String(), "token": d.Token.String(), "class": d.Class.String(),
 		"require": strings.ReplaceAll(d.Require.String(), firstUUID+":", "U:"),
-		"holds":   p.holds(), "trx": p.transaction(),
+		"holds":   p.holds(), "trx": p.transaction(), "unchosen": strconv.FormatBool(d.Unchosen),
 	}
 	always := map[string]string{"wait": "", "fetch": "", "hold": "", "split": ""}
 	if d.Wait != 0 {
