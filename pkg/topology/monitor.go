@@ -34,6 +34,7 @@ type publication struct {
 	measured []time.Time // when each server's lag was measured, if it is known
 	servers  []flavor.Server
 	selves   []self
+	oldest   time.Time     // when the last check ended of the server for which that is longest ago
 	next     chan struct{} // closed when a newer one is there
 }
 
@@ -41,6 +42,7 @@ type publication struct {
 type self struct {
 	identity string    // "" if it was never asked with success
 	started  time.Time // as observation has it
+	silent   bool      // the last check had no answer, and it is not gone
 }
 
 // member is all that is known of one server.
@@ -57,6 +59,7 @@ type member struct {
 
 	// Guarded by Monitor.mu.
 	answered  bool      // has ever been asked with success
+	checked   time.Time // when the last check ended
 	failures  int       // in a row
 	failure   string    // of the last check, if failures > 0
 	gone      bool      // failed often enough, or certainly
@@ -149,8 +152,9 @@ func (m *Monitor) check(ctx context.Context, mb *member) (answered bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var events []Event
+	mb.checked = m.options.Now()
 	if err != nil {
-		mb.failed(err, m.options.Failures, m.options.Now())
+		mb.failed(err, m.options.Failures, mb.checked)
 	} else {
 		events = mb.answer(seen, before)
 	}
@@ -187,8 +191,11 @@ func (m *Monitor) publish() {
 		p.snapshot.Servers[i].Position = mb.known.Load().position
 		p.snapshot.Servers[i].Active = int(mb.active.Load())
 		p.measured[i], p.servers[i] = mb.seen.began, mb.seen.server
+		if i == 0 || mb.checked.Before(p.oldest) {
+			p.oldest = mb.checked
+		}
 		if mb.answered {
-			p.selves[i] = self{mb.seen.identity(), mb.started}
+			p.selves[i] = self{mb.seen.identity(), mb.started, mb.failures > 0 && !mb.gone}
 		}
 	}
 	m.now.Store(p)
@@ -210,6 +217,17 @@ func (m *Monitor) Identity(server int) (name string, started time.Time) {
 	one := &m.now.Load().selves[server]
 	return one.identity, one.started
 }
+
+// Silent tells whether the last check of a server had no answer, which by itself does not mean that it is gone, and
+// when the last one began that had.
+func (m *Monitor) Silent(server int) (since time.Time, is bool) {
+	p := m.now.Load()
+	return p.measured[server], p.selves[server].silent
+}
+
+// Oldest returns when the last check ended, whatever came of it, of the server for which that is longest ago; the
+// zero time if not all have been checked. What is known of the servers is no older than that.
+func (m *Monitor) Oldest() time.Time { return m.now.Load().oldest }
 
 // Fill writes the newest snapshot into dst, with the positions and active
 // counts of this moment, and no Current. It uses dst's storage, allocates

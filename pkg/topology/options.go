@@ -71,6 +71,18 @@ type Options struct {
 	Checked func()
 }
 
+// Notice returns the time in which a monitor with such an interval and timeout sees what becomes of a server, if one
+// check goes wrong: it has just begun one, that fails at its end, and so long can take the next one, too.
+func Notice(interval, timeout time.Duration) time.Duration {
+	if interval <= 0 {
+		interval = DefaultInterval
+	}
+	if timeout <= 0 {
+		timeout = DefaultTimeout
+	}
+	return interval + min(interval, askAgain) + 2*timeout
+}
+
 // complete fills in the defaults and refuses what cannot work.
 func (o *Options) complete() error {
 	if len(o.Servers) == 0 {

@@ -106,6 +106,57 @@ func TestIdentity(t *testing.T) {
 	identity(0, uuidC, 3*time.Second)
 }
 
+// TestSilent: who does not answer is silent until it is gone.
+func TestSilent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, Server{Name: "a", Role: FixedReplica})
+	answered := w.clock
+	w.ask(0, says{readOnly: true, uuid: uuidB, channels: healthy()})
+	for i, step := range []struct {
+		says   says
+		silent bool
+	}{
+		{says{err: errTimeout}, true},
+		{says{err: errTimeout}, true},
+		{says{err: errTimeout}, false}, // it is offline
+		{says{readOnly: true, uuid: uuidB, channels: healthy()}, false},
+		{says{err: errTimeout}, true},
+	} {
+		w.clock = w.clock.Add(time.Second)
+		w.ask(0, step.says)
+		if step.says.err == nil {
+			answered = w.clock
+		}
+		if since, silent := w.Silent(0); silent != step.silent || !since.Equal(answered) {
+			t.Errorf("step %d: silent %v since %v, want %v since %v", i, silent, since, step.silent, answered)
+		}
+	}
+}
+
+// TestOldest: a check without an answer is one, too.
+func TestOldest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, Server{Name: "a"}, Server{Name: "b"})
+	start := w.clock
+	steps := []struct {
+		server int
+		says   says
+		want   time.Time
+	}{
+		{0, says{uuid: uuidA}, time.Time{}},
+		{1, says{err: errOther}, start.Add(time.Second)},
+		{1, replica(), start.Add(time.Second)},
+		{0, says{err: errOther}, start.Add(3 * time.Second)},
+	}
+	for i, step := range steps {
+		w.clock = w.clock.Add(time.Second)
+		w.ask(step.server, step.says)
+		if got := w.Oldest(); !got.Equal(step.want) {
+			t.Errorf("step %d: %v, want %v", i, got, step.want)
+		}
+	}
+}
+
 // TestChecked: who is called after each check finds the events told and the snapshot that they are about.
 func TestChecked(t *testing.T) {
 	t.Parallel()
