@@ -15,13 +15,16 @@ import (
 // informed makes a decision again that needs the primary's position. If that cannot be had the read is
 // for nobody, and waits for a primary; but one that has no position itself is good for its own reads.
 func (s *session) informed(req *request, d route.Decision) route.Decision {
-	since := req.arrived
+	since, ask := req.arrived, s.current
 	global := d.Level == route.Global || d.Level == route.SCC
+	if d.Level == route.Weak && s.snap.Choose && s.snap.Chosen.Fetch {
+		global, ask = true, s.currentChosen
+	}
 	if !global && s.route.Unsettled() && req.st.Hint.After(req.text) == "" {
 		s.p.counts.moved.Add(1)
 		since = s.answered // it is about what the session has seen until then
 	}
-	current, err := s.current(since)
+	current, err := ask(since)
 	if err != nil {
 		d.Fetch = false
 		if errors.Is(err, errNoGTIDs) && s.mayFallBack(req) {
@@ -205,6 +208,9 @@ const lateFor = 100 * time.Millisecond
 
 // afterWait goes on after a wait that ended in vain.
 func (s *session) afterWait(req *request, d *route.Decision) (again bool, err error) {
+	if s.waitsAnew(req, d) {
+		return true, nil
+	}
 	if d.Fallback == route.Refuse {
 		s.p.counts.timeouts.Add(1)
 		s.note(req, d, -1)

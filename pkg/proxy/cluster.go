@@ -30,6 +30,9 @@ type cluster struct {
 	byLog   bool // positions of MySQL servers are places in their binary logs
 	fetcher fetcher
 	tracker *tracker.Tracker // nil if there is none
+	policy  route.Policy     // of the first listener
+	chosen  *chosen          // nil: reads at weak run on any server
+	reached *version         // nil as chosen is
 	lost    atomic.Pointer[[]loss]
 
 	users atomic.Int64 // sessions, and one for being the present cluster
@@ -47,6 +50,7 @@ type server struct {
 	dialing *dialing
 	station *station
 	company company
+	life    atomic.Uint64 // counts when it was started anew, or lost data
 }
 
 // dialing is what makes a server's connections: a cluster that comes after takes it over if nothing
@@ -412,6 +416,12 @@ func (c *cluster) canChange(primary int) bool {
 // fill writes what is known of the servers now into dst.
 func (c *cluster) fill(dst *route.Snapshot, now time.Time) {
 	c.monitor.Fill(dst, now)
+	c.weigh(dst, now)
+	dst.Choose = false
+}
+
+// weigh gives the servers the weights of now.
+func (c *cluster) weigh(dst *route.Snapshot, now time.Time) {
 	for i := range dst.Servers {
 		dst.Servers[i].Weight = c.servers[i].station.shares.Load().weight(dst.Servers[i].Role, now)
 	}
@@ -431,15 +441,22 @@ func (p *Proxy) event(c *cluster, e topology.Event) {
 		}
 		all = append(all, loss{e.Lost, e.Kept})
 		c.lost.Store(&all)
+		c.doubt()
 	}
 	gone := e.Kind == topology.StateChanged && e.New == route.Offline.String() || e.Kind == topology.Restarted ||
 		e.Kind == topology.Replaced
-	for _, s := range c.servers {
+	for i, s := range c.servers {
 		if s.Name != e.Server {
 			continue
 		}
-		if e.Kind == topology.StateChanged {
+		switch e.Kind {
+		case topology.StateChanged:
 			s.station.heard(&e)
+		case topology.Restarted, topology.Replaced, topology.PositionLost:
+			s.life.Add(1)
+			if e.Kind == topology.PositionLost && c.monitor.Snapshot().Primary() == i {
+				c.doubt()
+			}
 		}
 		if gone {
 			s.dialing.cut()

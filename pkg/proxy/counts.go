@@ -25,6 +25,8 @@ type counts struct {
 	fetched     atomic.Uint64
 	moved       atomic.Uint64 // reads that needed it because their session's server could not be read any more
 	lostWrites  atomic.Uint64 // sessions that had seen what no server has any more
+	misled      atomic.Uint64 // reads at weak that ran again, since the server that these run on had changed
+	unproven    atomic.Uint64 // reads at weak that ran after such a change without a primary that could be asked
 
 	// narrowed are reads that would have waited for changes of tables that they do not name, by why they did or not.
 	narrowed [tracker.Whys]atomic.Uint64
@@ -86,5 +88,7 @@ func (c *counts) list() []Counter {
 			add("tables-"+w.String(), n)
 		}
 	}
+	add("weak-reads-repeated", c.misled.Load())
+	add("weak-reads-unproven", c.unproven.Load())
 	return all
 }

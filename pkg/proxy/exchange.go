@@ -21,6 +21,7 @@ type outcome struct {
 	began  bool  // the client has a part of the answer
 
 	elsewhere bool             // the server did nothing, and another one can do it
+	misled    bool             // the server is not the one any more that reads at weak run on
 	late      bool             // the server did not reach the position in time
 	behind    bool             // the server lacks something that the primary may have, or refused the state
 	anew      bool             // the same once more
@@ -102,6 +103,7 @@ func (s *session) exchange(l *link, req *request, d *route.Decision, epoch topol
 			return out
 		}
 	}
+	s.follows(req, d, &out)
 	s.relay(l, req, d, epoch, &out)
 	l.conn.Release()
 	return out
@@ -174,7 +176,7 @@ func (s *session) ranAstray(l *link, req *request, d *route.Decision, out outcom
 
 // stepsFailed tells the client why its statement did not run, unless another server may run it.
 func (s *session) stepsFailed(req *request, d *route.Decision, out outcome) outcome {
-	if out.behind && s.mayMove(req, d) {
+	if out.behind && s.mayMove(req, d) && !(d.Chosen && req.moved) {
 		s.out = s.out[:0]
 		return out
 	}

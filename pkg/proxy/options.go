@@ -67,6 +67,10 @@ type Options struct {
 	// SlowStart is how long a replica that comes back takes to get its whole share of reads; 0 is at once.
 	SlowStart time.Duration
 
+	// VersionInterval is how often the version is computed that all replicas have reached, and has reads at level
+	// weak all run on one replica, which every proxy in front of the same servers chooses alike. 0 does neither.
+	VersionInterval time.Duration
+
 	// Unshared gives each client connections of its own to the servers, from its login on, which end with
 	// it and have its connection attributes.
 	Unshared bool

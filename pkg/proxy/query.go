@@ -31,6 +31,7 @@ type request struct {
 	current *standing // where the primary stood after that, if it was asked
 	late    bool      // a wait for a position ended in vain
 	waited  time.Duration
+	bounded bool // it waits on the chosen server for as long as that is the chosen one
 	joined  bool // it has waited with another session
 
 	narrowed      bool // it was asked what the tables need
@@ -130,6 +131,16 @@ const lackingFor = time.Second
 
 // decide asks package route.
 func (s *session) decide(req *request) route.Decision {
+	d := s.decideNow(req)
+	for d.Unchosen && s.awaitChoice(req) {
+		d = s.decideNow(req)
+	}
+	s.boundWait(req, &d)
+	return d
+}
+
+// decideNow is decide without a wait for a server that may be read.
+func (s *session) decideNow(req *request) route.Decision {
 	s.forgetLost()
 	s.route.Arrived = req.arrived
 	d := s.decideOnce(req)
@@ -154,7 +165,9 @@ func (s *session) decide(req *request) route.Decision {
 // look writes what is known of the servers now into the session's snapshot, but for those that the
 // statement must not use.
 func (s *session) look(req *request) {
-	s.cluster.fill(&s.snap, s.p.now())
+	now := s.p.now()
+	s.cluster.fill(&s.snap, now)
+	s.choice = s.cluster.chosen.put(&s.snap, now)
 	if req.current != nil {
 		req.current.put(&s.snap)
 	}
@@ -187,7 +200,7 @@ func (s *session) decideOnce(req *request) route.Decision {
 // choose returns the server that runs the statement, -1 if there is none. State that every
 // connection gets is set where its transaction is, or else on the primary.
 func (s *session) choose(req *request, d *route.Decision) int {
-	if d.Target == route.ToReplica && req.st.Facts.Any(route.FactLastInsertID) && !s.insertID.known && s.hasInsertOn() {
+	if d.Target == route.ToReplica && req.st.Facts.Any(route.FactLastInsertID) && !s.insertID.known && !d.Chosen && s.hasInsertOn() {
 		return s.insertAt // it may run the read as well, and need not be asked first
 	}
 	if d.Server >= 0 || d.Target != route.ToAll {
@@ -225,6 +238,12 @@ func (s *session) refused(req *request, d *route.Decision) (again bool, err erro
 		}
 	}
 	s.note(req, d, -1)
+	if d.Unchosen {
+		s.p.counts.timeouts.Add(1)
+		if s.ctx.Err() != nil {
+			return false, s.cut()
+		}
+	}
 	for i := range s.snap.Servers {
 		if lost := s.lost(i, false); lost != "" && s.snap.Servers[i].State == route.Offline && req.excluded&(1<<i) == 0 {
 			return false, s.loses(i, lost, nil)

@@ -47,6 +47,7 @@ func (s *session) relay(l *link, req *request, d *route.Decision, epoch topology
 		switch step {
 		case wire.StepMore:
 			if !s.more(l, a, out) {
+				s.leftMidway(l, out)
 				return
 			}
 			continue
@@ -78,8 +79,13 @@ func (s *session) relay(l *link, req *request, d *route.Decision, epoch topology
 		}
 		l.conn.Advance(n)
 		if len(s.out) >= flushAt && !a.Done() && !s.gathers(a) && !s.flush(out) {
+			s.leftMidway(l, out)
 			return
 		}
+	}
+	if s.misled(out) {
+		out.misled, s.out = true, s.out[:0]
+		return
 	}
 	s.after(l, req, d, out)
 	s.flush(out)
@@ -104,6 +110,10 @@ func (s *session) more(l *link, a *wire.Answer, out *outcome) bool {
 
 // flush writes what is collected to the client.
 func (s *session) flush(out *outcome) bool {
+	if s.misled(out) {
+		out.broken, s.out = errMisled, s.out[:0]
+		return false
+	}
 	out.began = true
 	err := s.client.Write(s.out)
 	s.out = s.out[:0]

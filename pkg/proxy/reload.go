@@ -43,6 +43,7 @@ func (p *Proxy) Reload(o Options) error {
 	defer cancel()
 	was := old.monitor.Snapshot()
 	_ = next.monitor.Wait(ctx, func(s *route.Snapshot) bool { return knowsAsMuch(s, was) })
+	next.succeed(old, p.now())
 	p.cluster.Store(next)
 	for _, s := range next.servers {
 		s.dialing.pool.SetLimits(o.Pool)
@@ -73,8 +74,11 @@ const reloadWait = 5 * time.Second
 
 // newCluster makes a cluster, with the connections of old that stay the same. It asks nobody yet.
 func (p *Proxy) newCluster(o *Options, old *cluster) (*cluster, error) {
-	c := &cluster{done: make(chan struct{}), byLog: o.byLog()}
+	c := &cluster{done: make(chan struct{}), byLog: o.byLog(), policy: o.Listeners[0].Policy}
 	c.users.Store(1)
+	if o.VersionInterval > 0 {
+		c.chosen, c.reached = newChosen(topology.Notice(o.CheckInterval, o.CheckTimeout)), &version{every: o.VersionInterval}
+	}
 	watched := make([]topology.Server, 0, len(o.Servers))
 	for _, s := range o.Servers {
 		one := &server{Server: s, station: p.stations.of(&s, o)}
@@ -94,7 +98,7 @@ func (p *Proxy) newCluster(o *Options, old *cluster) (*cluster, error) {
 	var err error
 	c.monitor, err = topology.New(topology.Options{
 		Servers: watched, Interval: o.CheckInterval, Timeout: o.CheckTimeout, Heartbeat: o.Heartbeat, Now: p.now,
-		ByLog: c.byLog, Events: func(e topology.Event) { p.event(c, e) },
+		ByLog: c.byLog, Events: func(e topology.Event) { p.event(c, e) }, Checked: func() { c.checked(p) },
 	})
 	if err != nil {
 		return nil, err

@@ -83,6 +83,8 @@ type session struct {
 	answered    time.Time     // when the last statement had its answer
 	lossesKnown int           // how many of the cluster's losses are out of the token
 	changed     bool          // the open transaction has changed something for certain
+	choice      *choosing     // how the choice stood when snap was filled
+	followed    int           // one more than the server that must be the chosen one still when its answer begins; 0 for none
 
 	began   time.Time
 	applied uint64     // Options.Applied when the policy was taken

@@ -26,7 +26,7 @@ func (s *session) note(req *request, d *route.Decision, server int) {
 	s.shown = lastRoute{d: *d, server: server, waited: req.waited, read: req.st.Target == route.ToReplica, known: true}
 }
 
-// showOwn answers SHOW MYSQLRW ROUTE, SESSION, SERVERS, TOKEN, TRACKER or STATUS.
+// showOwn answers SHOW MYSQLRW ROUTE, SESSION, SERVERS, TOKEN, TRACKER, VERSION or STATUS.
 func (s *session) showOwn(req *request, text string) error {
 	words := strings.Fields(strings.TrimRight(text, "; \t\r\n"))
 	what := strings.ToLower(words[len(words)-1])
@@ -41,6 +41,8 @@ func (s *session) showOwn(req *request, text string) error {
 		return s.showTracker()
 	case "token":
 		return s.showToken(req)
+	case "version":
+		return s.showVersion()
 	case "status":
 		var rows [][]string
 		for _, c := range s.p.Counters() {
@@ -48,7 +50,7 @@ func (s *session) showOwn(req *request, text string) error {
 		}
 		return s.result([]resultColumn{{name: "name"}, {name: "value"}}, rows)
 	}
-	return s.fail(1064, "42000", "mysqlrw: SHOW MYSQLRW knows ROUTE, SESSION, SERVERS, TOKEN, TRACKER and STATUS")
+	return s.fail(1064, "42000", "mysqlrw: SHOW MYSQLRW knows ROUTE, SESSION, SERVERS, TOKEN, TRACKER, VERSION and STATUS")
 }
 
 // showTracker shows how that stands which knows what tables change; no row is that there is none.
@@ -133,6 +135,33 @@ func (s *session) showSession() error {
 		}
 	}
 	return s.result(columns, rows)
+}
+
+// showVersion shows what all replicas that can be read have reached, how old that is, and which server the reads at
+// weak run on.
+func (s *session) showVersion() error {
+	v, ok := s.cluster.versionNow(s.p.now())
+	if !ok {
+		return s.fail(1105, "HY000", "mysqlrw: there is no version: policy.weak-read-version-refresh-interval is 0")
+	}
+	age, checked, leftOut := "", "no", make([]string, len(v.LeftOut))
+	if v.AgeKnown {
+		age = fmt.Sprintf("%.3fs", v.Age.Seconds())
+	}
+	if v.Checked {
+		checked = "yes"
+	}
+	for i, l := range v.LeftOut {
+		leftOut[i] = l.Server + " (" + l.Why.String() + ")"
+	}
+	return s.result([]resultColumn{
+		{name: "version"},
+		{name: "age"},
+		{name: "servers"},
+		{name: "left_out"},
+		{name: "chosen"},
+		{name: "checked"},
+	}, [][]string{{v.Position.String(), age, strings.Join(v.Servers, ","), strings.Join(leftOut, ","), v.Chosen, checked}})
 }
 
 func (s *session) level() route.Level {

@@ -54,6 +54,11 @@ func (s *session) try(req *request, d *route.Decision) (again bool, err error) {
 		return false, out.end
 	case out.broken != nil:
 		return s.broken(req, d, &out)
+	case out.misled:
+		return s.leaveChosen(i, req, &out)
+	case out.behind && d.Chosen:
+		s.repeats(i)
+		return s.behindChosen(i, req, &out)
 	case out.behind:
 		s.repeats(i)
 		if l.spoiled { // it refused the session's state, and will again
