@@ -207,7 +207,7 @@ func (c *choice) requireChosen(q *Query) bool {
 		return false
 	case one.Fetch && !c.snap.CurrentKnown:
 		return c.fetch()
-	case c.snap.CurrentKnown: // for this read, or for one like it before
+	case one.Fetch:
 		needs = c.snap.Current
 	}
 	if !needs.IsEmpty() {

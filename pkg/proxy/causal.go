@@ -17,7 +17,8 @@ import (
 func (s *session) informed(req *request, d route.Decision) route.Decision {
 	since, ask := req.arrived, s.current
 	global := d.Level == route.Global || d.Level == route.SCC
-	if d.Level == route.Weak && s.snap.Choose && s.snap.Chosen.Fetch {
+	chosen := d.Level == route.Weak && s.snap.Choose
+	if chosen && s.snap.Chosen.Fetch {
 		global, ask = true, s.currentChosen
 	}
 	if !global && s.route.Unsettled() && req.st.Hint.After(req.text) == "" {
@@ -27,7 +28,7 @@ func (s *session) informed(req *request, d route.Decision) route.Decision {
 	current, err := ask(since)
 	if err != nil {
 		d.Fetch = false
-		if errors.Is(err, errNoGTIDs) && s.mayFallBack(req) {
+		if errors.Is(err, errNoGTIDs) && s.mayFallBack(req) && !chosen {
 			d.Target, d.Server = route.ToPrimary, s.snap.Primary()
 			return d
 		}

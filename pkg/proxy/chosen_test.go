@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -9,6 +10,8 @@ import (
 	"github.com/mysqlrw/mysqlrw/pkg/gtid"
 	"github.com/mysqlrw/mysqlrw/route"
 )
+
+var chosenWorlds = flag.Uint64("chosen.worlds", 10, "worlds of TestChosen")
 
 // world is servers and proxies that exist on paper only. Time is in steps; what a server has is a number that only
 // grows, up to the primary's.
@@ -199,10 +202,10 @@ func TestChosen(t *testing.T) {
 		}
 		return w
 	}
-	const seeds = 10
+	seeds := *chosenWorlds
 	noticed := (2*interval + 1) * tick
 	reads, changes := 0, uint64(0)
-	for seed := range uint64(seeds) {
+	for seed := range seeds {
 		w := run(seed, noticed, false)
 		if len(w.back) > 0 {
 			t.Errorf("seed %d: %d of %d reads went back: %s", seed, len(w.back), w.reads, w.back[0])
@@ -213,7 +216,7 @@ func TestChosen(t *testing.T) {
 		}
 	}
 	t.Logf("%d reads, %d changes", reads, changes)
-	if reads < seeds*1000 || changes < seeds*4*10 {
+	if uint64(reads) < seeds*1000 || changes < seeds*4*10 {
 		t.Errorf("%d reads and %d changes prove little", reads, changes)
 	}
 	for _, control := range []struct {
@@ -222,12 +225,58 @@ func TestChosen(t *testing.T) {
 		careless bool
 	}{{"a hold that is too short", noticed / 3, true}, {"no hold", 0, true}, {"no thought for what was not looked at", noticed, true}} {
 		back := 0
-		for seed := range uint64(seeds) {
+		for seed := range seeds {
 			back += len(run(seed, control.hold, control.careless).back)
 		}
 		t.Logf("with %s %d reads go back", control.name, back)
 		if back == 0 {
 			t.Errorf("with %s no read goes back either: the check above proves nothing", control.name)
 		}
+	}
+}
+
+// TestChosenNeeds: who is read without a check must have a position once, which is fetched again if a failover has
+// lost what it has.
+func TestChosenNeeds(t *testing.T) {
+	const hold = time.Second
+	c, now := newChosen(hold), time.Unix(1_000_000, 0)
+	snap := route.Snapshot{Servers: []route.Server{{Position: number(5)}}}
+	first, fit := self{server: 0}, func(self) bool { return true }
+	put := func(what string, want route.Chosen) *choosing {
+		t.Helper()
+		g := c.put(&snap, now)
+		if got := snap.Chosen; !snap.Choose || got.Server != want.Server || got.Fetch != want.Fetch || !got.Needs.Equal(want.Needs) {
+			t.Errorf("%s: %+v, want %+v", what, got, want)
+		}
+		return g
+	}
+	put("nobody was asked", route.Chosen{Server: -1, Fetch: true})
+	c.judge(now, now, first, fit)
+	put("in the first hold", route.Chosen{Server: -1, Fetch: true})
+	now = now.Add(hold)
+	c.judge(now, now, first, fit)
+	put("in the second hold", route.Chosen{Server: 0, Fetch: true})
+	now = now.Add(hold)
+	c.judge(now, now, first, fit)
+	g := put("behind both", route.Chosen{Server: 0, Fetch: true})
+	c.learn(g, number(7))
+	put("it is behind", route.Chosen{Server: 0, Needs: number(7)})
+	c.doubt()
+	g = put("that was lost", route.Chosen{Server: 0, Fetch: true})
+	c.learn(g, number(6))
+	snap.Servers[0].Position = number(6)
+	put("it has it", route.Chosen{Server: 0})
+	c.learn(g, number(9))
+	put("it was for a choice of before", route.Chosen{Server: 0})
+	now = now.Add(2 * hold)
+	put("nobody has looked for too long", route.Chosen{Server: -1})
+	c.judge(now, now, first, fit)
+	put("so it begins anew", route.Chosen{Server: -1, Fetch: true})
+	if n := c.changes.Load(); n != 1 {
+		t.Errorf("%d changes", n)
+	}
+	c = nil
+	if c.put(&snap, now); snap.Choose {
+		t.Error("nil chooses")
 	}
 }

@@ -42,6 +42,11 @@ func (p *Proxy) Promise(ctx context.Context) error {
 			all = append(all, fmt.Errorf("listener %s: level %s cannot be given: %w", l.Address, l.Policy.Level, err))
 		}
 	}
+	if len(all) == 0 && conf.VersionInterval > 0 {
+		for _, err := range unable() {
+			all = append(all, fmt.Errorf("weak-read-version-refresh-interval: there is no version: %w", err))
+		}
+	}
 	if len(all) == 0 {
 		p.warn(ctx, c, conf.Listeners[0].Policy.Method)
 	}

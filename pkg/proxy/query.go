@@ -170,6 +170,7 @@ func (s *session) look(req *request) {
 	s.choice = s.cluster.chosen.put(&s.snap, now)
 	if req.current != nil {
 		req.current.put(&s.snap)
+		s.snap.Chosen.Fetch = true // it was asked for because the read needs it
 	}
 	if req.hasNeeded {
 		s.snap.Whole, s.snap.Needed, s.snap.NeededKnown = req.whole, req.needed, true

@@ -26,6 +26,9 @@ type Statistics struct {
 	PositionWanted, PositionQueries uint64
 	// SessionsMoved are reads that needed that because their session's server could not be read any more.
 	SessionsMoved uint64
+	// WeakRepeated are reads at weak whose answer was dropped, since the server that these run on had changed, and
+	// WeakUnproven those that ran after such a change without a primary that could say what others have seen.
+	WeakRepeated, WeakUnproven uint64
 	// LostWrites are sessions that had seen what no server has any more after a failover.
 	LostWrites uint64
 	// Tables are reads that would have waited for changes of tables that they do not name, by why they waited for less,
@@ -89,7 +92,7 @@ func (p *Proxy) Statistics() Statistics {
 	all := Statistics{
 		Waits: c.waits.Load(), WaitsLate: c.late.Load(), WaitsJoined: c.joined.Load(), WaitsSkipped: c.skipped.Load(), Timeouts: c.timeouts.Load(),
 		Limited: c.limited.Load(), PositionWanted: c.fetchWanted.Load(), PositionQueries: c.fetched.Load(),
-		SessionsMoved: c.moved.Load(), LostWrites: c.lostWrites.Load(),
+		SessionsMoved: c.moved.Load(), WeakRepeated: c.misled.Load(), WeakUnproven: c.unproven.Load(), LostWrites: c.lostWrites.Load(),
 	}
 	for w := range all.Tables {
 		all.Tables[w] = c.narrowed[w].Load()
