@@ -35,8 +35,8 @@ func TestPolicyFlags(t *testing.T) {
 			t.Errorf("--%s is one of %q, the key one of %q", name, e.allowed, k.Values)
 		}
 		value := strings.Trim(f.(cli.DocGenerationFlag).GetValue(), `"`)
-		if value == "" && k.Default == "0" {
-			value = "0"
+		if value == "" && (k.Default == "0" || k.Default == "0s") {
+			value = k.Default
 		}
 		if value != k.Default {
 			t.Errorf("--%s is %q without the flag, the key is %q", name, value, k.Default)

@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -42,6 +43,8 @@ Exit codes: 0 done, 2 the input cannot be read, 3 with --live a server could not
 	}
 }
 
+const versionInterval = "weak-read-version-refresh-interval"
+
 // policyFlags are the settings of the proxy that decide where reads go.
 func policyFlags() []cli.Flag {
 	p := route.DefaultPolicy()
@@ -59,6 +62,7 @@ func policyFlags() []cli.Flag {
 		enumFlag("causal-method", p.Method.String(), "how the levels are kept", "gtid", "position", "no-delay", "sleep", "primary"),
 		durationFlag("causal-sleep", p.Sleep, "how long causal-method sleep has a read wait after a write"),
 		enumFlag("monotonic", "off", "on: reads at level eventual do not go back either", "off", "on"),
+		durationFlag(versionInterval, 0, "over 0, reads at level weak all run on one replica: route takes the first that can be read"),
 		enumFlag("token-on-reset", "keep", "whether what a session wrote counts after COM_RESET_CONNECTION", "keep", "drop"),
 		&cli.UintFlag{Name: "min-reserved", Category: "Policy", Usage: "replicas that eventual reads keep, however late or broken"},
 		enumFlag("balancer", "least-active", "which of several servers takes a read", "least-active", "weighted-round-robin"),
@@ -129,6 +133,7 @@ type routeRun struct {
 	world    world
 	config   *config.Config // nil without --config
 	policy   route.Policy
+	chooses  bool // which server reads at level weak run on
 	session  route.Session
 	rotation route.Rotation
 	failed   bool // a server could not be asked
@@ -152,6 +157,7 @@ func runRoute(ctx context.Context, env *environment, c *cli.Context) error {
 	if err := r.servers(ctx); err != nil {
 		return err
 	}
+	r.choose()
 	p := newPrinter(env, c)
 	t := routeTable{printer: p, width: lineWidth(env), candidates: c.Bool("candidates"), servers: r.world.snap.Servers}
 	if p.format == "table" { // as they are before the first statement
@@ -199,6 +205,8 @@ func (r *routeRun) settings() (err error) {
 		}
 	}
 	r.policy = routePolicy(r.c, p)
+	every, set := duration(r.c, versionInterval)
+	r.chooses = set && every > 0 || !set && r.config != nil && r.config.Policy.VersionInterval > 0
 	return nil
 }
 
@@ -233,6 +241,23 @@ func (r *routeRun) servers(ctx context.Context) (err error) {
 	r.world.flavor = r.session.Options.Flavor
 	r.world.settle()
 	return err
+}
+
+// choose says which server the reads at level weak run on, if it is one only. The proxy goes by what the servers call
+// themselves, which nobody knows here.
+func (r *routeRun) choose() {
+	if !r.chooses {
+		return
+	}
+	snap, p := &r.world.snap, r.policy
+	p.Zone = ""
+	chosen := snap.Primary()
+	for _, cand := range slices.Backward(route.Candidates(nil, snap, &p, route.Query{Level: route.Weak})) {
+		if cand.Readable() && snap.Servers[cand.Server].Role == route.Replica {
+			chosen = cand.Server
+		}
+	}
+	snap.Choose, snap.Chosen = true, route.Chosen{Server: chosen}
 }
 
 // statement decides for one statement and brings session and servers up to

@@ -31,7 +31,7 @@ func (s *serving) optionsFor(c *config.Config) (proxy.Options, error) {
 		Heartbeat: lag.HeartbeatTable{
 			Name: c.Monitor.HeartbeatTable, UTC: c.Monitor.HeartbeatZone == "utc", Interval: c.Monitor.HeartbeatInterval,
 		},
-		Log: s.log, SlowQuery: c.Log.SlowQuery, SlowStart: c.Timeouts.SlowStart,
+		Log: s.log, SlowQuery: c.Log.SlowQuery, SlowStart: c.Timeouts.SlowStart, VersionInterval: c.Policy.VersionInterval,
 	}
 	if levels := c.Monitor.TrackTables; levels == "scc" || levels == "session" {
 		o.Tracker = &proxy.Account{Name: c.Monitor.User, Password: c.Monitor.Password.Reveal()}

@@ -60,6 +60,7 @@ heartbeat-zone = "utc"
 heartbeat-interval = "1s"
 [policy]
 zone = "a"
+weak-read-version-refresh-interval = "28ms"
 [pool]
 max-connections = 11
 max-idle = 10
@@ -149,7 +150,7 @@ func TestOptionsFor(t *testing.T) {
 		CheckInterval: 2 * time.Second, CheckTimeout: 3 * time.Second, ConnectTimeout: 13 * time.Second, LoginTimeout: 14 * time.Second,
 		IdleTimeout: 15 * time.Second, PrimaryWait: 16 * time.Second, QueueTimeout: 20 * time.Second, MaxConnections: 17,
 		MaxConnectionsPerUser: 18, QueueLength: 19, MaxPacket: 21 << 20, PrimaryReadLimit: 26, PositionPiggyback: 1024, SlowQuery: 22 * time.Second,
-		AcquireTimeout: 23 * time.Second, MaxLifetime: 24 * time.Second, ProveAgain: 25 * time.Second, ServerIDs: true, Unshared: true, SlowStart: 27 * time.Second, Heartbeat: lag.HeartbeatTable{Name: "ops.beat", UTC: true, Interval: time.Second},
+		AcquireTimeout: 23 * time.Second, MaxLifetime: 24 * time.Second, ProveAgain: 25 * time.Second, ServerIDs: true, Unshared: true, SlowStart: 27 * time.Second, VersionInterval: 28 * time.Millisecond, Heartbeat: lag.HeartbeatTable{Name: "ops.beat", UTC: true, Interval: time.Second},
 	}
 	numbers.Pool.Max, numbers.Pool.MaxIdle, numbers.Pool.Idle = 11, 10, 12*time.Second
 	if !reflect.DeepEqual(rest, numbers) {

@@ -96,6 +96,7 @@ func (s *serveSource) fromFlags(env *environment, c *cli.Context, from target.Se
 	case from.SSLCA != "":
 		s.flags.SSLMode = config.VerifyCA
 	}
+	s.flags.VersionInterval, _ = duration(c, versionInterval)
 	s.more = func(conf *config.Config) { conf.Timeouts.ConnectTimeout = from.ConnectTimeout }
 	return nil
 }

@@ -54,6 +54,11 @@ func Metrics() []Metric {
 		{"mysqlrw_position_wanted_total", "counter", nil, "Reads that needed to know where the primary stands."},
 		{"mysqlrw_position_queries_total", "counter", nil, "Questions that the primary got for them."},
 		{"mysqlrw_sessions_moved_total", "counter", nil, "Reads that needed it because their session's server could not be read any more."},
+		{"mysqlrw_weak_version_age_seconds", "gauge", nil, "How old the version is that all replicas have reached; without a value while that is unknown or there is none."},
+		{"mysqlrw_weak_chosen", "gauge", []string{"server"}, "1 for the server that all reads at level weak run on; without a value while it is changing, or they run on any."},
+		{"mysqlrw_weak_changes_total", "counter", nil, "How often another one was chosen."},
+		{"mysqlrw_weak_reads_repeated_total", "counter", nil, "Reads at weak that ran again, since another one had been chosen meanwhile."},
+		{"mysqlrw_weak_reads_unproven_total", "counter", nil, "Reads at weak behind such a change for which no primary could say what other proxies have shown."},
 		{"mysqlrw_lost_writes_total", "counter", nil, "Sessions that had seen what a failover has lost."},
 		{"mysqlrw_tracker_ready", "gauge", nil, "With track-tables: 1 if it is known which tables change, 0 if reads at scc wait as those at global."},
 		{"mysqlrw_tracker_transactions_total", "counter", nil, "Transactions that were read of the primary's binary log."},
@@ -142,6 +147,8 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	put("mysqlrw_position_wanted_total", float64(stats.PositionWanted))
 	put("mysqlrw_position_queries_total", float64(stats.PositionQueries))
 	put("mysqlrw_sessions_moved_total", float64(stats.SessionsMoved))
+	put("mysqlrw_weak_reads_repeated_total", float64(stats.WeakRepeated))
+	put("mysqlrw_weak_reads_unproven_total", float64(stats.WeakUnproven))
 	put("mysqlrw_lost_writes_total", float64(stats.LostWrites))
 	if is := stats.Tracker; is != nil {
 		put("mysqlrw_tracker_ready", one(is.Ready))
@@ -150,6 +157,15 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		put("mysqlrw_tracker_schemas_total", float64(is.Schemas))
 		for _, w := range tracker.AllWhys() {
 			put("mysqlrw_tracker_reads_total", float64(stats.Tables[w]), w.String())
+		}
+	}
+	if v, ok := c.s.o.Proxy.Version(); ok {
+		put("mysqlrw_weak_changes_total", float64(v.Changes))
+		if v.AgeKnown {
+			put("mysqlrw_weak_version_age_seconds", v.Age.Seconds())
+		}
+		if v.Chosen != "" {
+			put("mysqlrw_weak_chosen", 1, v.Chosen)
 		}
 	}
 }

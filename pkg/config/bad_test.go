@@ -44,6 +44,14 @@ var bad = []struct {
 		"16:1: [monitor] has no key x",
 		`18:17: login-timeout: "0s" is too short: want at least 1ms`,
 	}},
+	{"a version that is too old", "[policy]\nweak-read-version-refresh-interval = \"3s\"\nmax-staleness = \"2s\"\n", []string{
+		"13:38: weak-read-version-refresh-interval: 3s is more than max-staleness, which is 2s: a version would be older than what it is for",
+	}},
+	{"a version without a bound", "[policy]\nweak-read-version-refresh-interval = \"3s\"\nmax-staleness = \"0s\"\n", nil},
+	{"a change that takes too long", "timeout = \"5s\"\n[policy]\nweak-read-version-refresh-interval = \"100ms\"\n", []string{
+		"w14:38: weak-read-version-refresh-interval: when the replica that reads at weak run on is lost, they wait for 12s, " +
+			"by interval and timeout of [monitor], and get an error after primary-wait, which is 10s",
+	}},
 	{"words", "[policy]\nconsistency = \"sesion\"\nbalancer = \"Least-Active\"\nsystem-schemas = \"both\"\n", []string{
 		`13:15: consistency: "sesion" is not one of eventual, weak, session, global, scc, strong: did you mean session?`,
 		`14:12: balancer: "Least-Active" is not one of least-active, weighted-round-robin: did you mean least-active?`,

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mysqlrw/mysqlrw/route"
 )
@@ -42,6 +43,7 @@ func (c *checker) all() {
 	c.duplicates()
 	c.roles()
 	c.untracked()
+	c.version()
 	c.unused()
 }
 
@@ -148,6 +150,24 @@ func (c *checker) counts() {
 			path = "pool.max-connections"
 		}
 		c.errorAt(c.valueOf(path), "max-idle is %d: it cannot be over max-connections, which is %d", p.MaxIdle, p.MaxConnections)
+	}
+}
+
+// version checks what the version that all replicas have reached is kept by.
+func (c *checker) version() {
+	every, p := c.config.Policy.VersionInterval, c.config.Policy
+	if every <= 0 {
+		return
+	}
+	const path = "policy.weak-read-version-refresh-interval"
+	if p.MaxStaleness > 0 && every > p.MaxStaleness {
+		c.errorAt(c.valueOf(path), "weak-read-version-refresh-interval: %s is more than max-staleness, which is %s: a version would be older than what it is for",
+			shortDuration(every), shortDuration(p.MaxStaleness))
+	}
+	m, wait := c.config.Monitor, c.config.Timeouts.PrimaryWait
+	if change := m.Interval + min(m.Interval, time.Second) + 2*m.Timeout; change > wait { // as package topology has it
+		c.warnAt(c.valueOf(path), "weak-read-version-refresh-interval: when the replica that reads at weak run on is lost, they wait for %s, "+
+			"by interval and timeout of [monitor], and get an error after primary-wait, which is %s", shortDuration(change), shortDuration(wait))
 	}
 }
 

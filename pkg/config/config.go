@@ -144,15 +144,17 @@ type Credentials struct {
 
 // Policy is route.Policy as a file has it; Config.RoutePolicy translates.
 type Policy struct {
-	Consistency          route.Level   `toml:"consistency" effect:"session"`
-	MaxLag               time.Duration `toml:"max-lag" effect:"now"`
-	MaxStaleness         time.Duration `toml:"max-staleness" effect:"now"`
-	SessionTimeout       time.Duration `toml:"session-timeout" max:"1m" effect:"now"`
-	GlobalTimeout        time.Duration `toml:"global-timeout" max:"1m" effect:"now"`
-	TimeoutAction        string        `toml:"timeout-action" enum:"primary|error" effect:"now"`
-	CausalMethod         string        `toml:"causal-method" enum:"gtid|position|no-delay|sleep|primary" effect:"now"`
-	CausalSleep          time.Duration `toml:"causal-sleep" max:"1m" effect:"now"`
-	Monotonic            string        `toml:"monotonic" enum:"off|on" effect:"session"`
+	Consistency    route.Level   `toml:"consistency" effect:"session"`
+	MaxLag         time.Duration `toml:"max-lag" effect:"now"`
+	MaxStaleness   time.Duration `toml:"max-staleness" effect:"now"`
+	SessionTimeout time.Duration `toml:"session-timeout" max:"1m" effect:"now"`
+	GlobalTimeout  time.Duration `toml:"global-timeout" max:"1m" effect:"now"`
+	TimeoutAction  string        `toml:"timeout-action" enum:"primary|error" effect:"now"`
+	CausalMethod   string        `toml:"causal-method" enum:"gtid|position|no-delay|sleep|primary" effect:"now"`
+	CausalSleep    time.Duration `toml:"causal-sleep" max:"1m" effect:"now"`
+	Monotonic      string        `toml:"monotonic" enum:"off|on" effect:"session"`
+	// VersionInterval is proxy.Options.VersionInterval; 0 is off.
+	VersionInterval      time.Duration `toml:"weak-read-version-refresh-interval" effect:"now"`
 	TokenOnReset         string        `toml:"token-on-reset" enum:"keep|drop" effect:"session"`
 	MinReserved          int           `toml:"min-reserved" effect:"now"`
 	Balancer             string        `toml:"balancer" enum:"least-active|weighted-round-robin" effect:"now"`

@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"path/filepath"
+	"time"
 
 	"github.com/mysqlrw/mysqlrw/route"
 )
@@ -30,6 +31,8 @@ type Flags struct {
 	Set []Setting
 	// Policy decides for all listeners, of which its Endpoint is the mode.
 	Policy route.Policy
+	// VersionInterval is that of Config.Policy.
+	VersionInterval time.Duration
 }
 
 // Config makes and checks the configuration. Its errors are of type Errors and
@@ -37,6 +40,7 @@ type Flags struct {
 func (f Flags) Config() (c *Config, warnings Errors, err error) {
 	c = defaults()
 	c.Policy = policyFrom(f.Policy)
+	c.Policy.VersionInterval = f.VersionInterval
 	c.Monitor.User, c.Monitor.Password = f.User, f.Password
 	c.Admin.Address, c.Admin.token = f.Admin, f.AdminToken
 	for _, where := range f.Listen {
