@@ -16,7 +16,7 @@ import (
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox/sandboxtest"
 )
 
-var stormSteps = flag.Int("scc.steps", 24, "changes of the schema in TestSCCStorm at each level")
+var stormSteps = flag.Int("scc.steps", 12, "changes of the schema in TestSCCStorm at each level")
 
 // Every row that is read has a tag, which says whose number it holds. Each number is written by one client, and grows.
 const (
