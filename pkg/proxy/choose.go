@@ -20,9 +20,10 @@ func (c *cluster) self(i int) self {
 	return self{server: i, life: c.servers[i].life.Load()}
 }
 
-// checked is called after each check of a server.
+// checked is called after each check of a server. Until all that are there have been checked for the first time the
+// cluster before knows better.
 func (c *cluster) checked(p *Proxy) {
-	if c.chosen != nil {
+	if c.chosen != nil && c.present.Load() {
 		now := p.now()
 		c.judge(p, now)
 		c.refresh(now)
@@ -44,7 +45,7 @@ func (c *cluster) judge(p *Proxy, now time.Time) {
 	best, first, fits := -1, "", make([]bool, len(cands))
 	for i := range cands {
 		asked, silent := c.monitor.Silent(i)
-		fits[i] = c.chosen.fits(i, i == snap.Primary() || readable(snap, cands[i]), silent || cands[i].Why == route.WhyLagUnknown, asked, now)
+		fits[i] = c.chosen.fits(i, i == snap.Primary() || readable(snap, cands[i]), silent || vague(cands[i].Why), asked, now)
 		name, _ := c.monitor.Identity(i)
 		if fits[i] && i != snap.Primary() && (best < 0 || name < first) {
 			best, first = i, name
@@ -70,6 +71,10 @@ func (c *cluster) judge(p *Proxy, now time.Time) {
 	}
 	p.log.Info("reads at weak go over to another server", "old", name(before), "new", name(best), "why", why)
 }
+
+// vague tells whether a server only does not say what is known of it at other times: how late it is, or that it is a
+// replica while it is being made something else.
+func vague(why route.Exclusion) bool { return why == route.WhyLagUnknown || why == route.WhyUnproven }
 
 // weakly returns the servers as they were measured, and what a read at weak would make of each if any might
 // run it, wherever the proxy is.
@@ -111,21 +116,13 @@ func (c *cluster) succeed(old *cluster, now time.Time) {
 	}
 	c.chosen.known.Store(old.chosen.known.Load())
 	before := *old.chosen.now.Load()
-	reading, _ := before.at(now, old.chosen.hold)
 	c.chosen.changes.Add(old.chosen.changes.Load())
-	if target := same(before.target); target != nobody {
-		before.target, before.from = target, same(before.from)
-		c.chosen.now.Store(&before) // what the new monitor makes of it, its next check tells
-		return
+	next := before
+	if next.target, next.from = same(before.target), same(before.from); next.target == nobody {
+		next.from, next.until = before.leave(now, old.chosen.hold)
+		next = choosing{target: nobody, from: same(next.from), until: next.until, since: now}
 	}
-	for one := same(reading); ; {
-		g := c.chosen.now.Load()
-		next := *g
-		next.from = one
-		if c.chosen.now.CompareAndSwap(g, &next) {
-			return
-		}
-	}
+	c.chosen.now.Store(&next) // what the new monitor makes of it, its next check tells
 }
 
 // sameStart is what two readings of when a server started may differ by.

@@ -15,7 +15,7 @@ import (
 // Let hold be a time in which every proxy notices what lasts as long. When the choice changes, by what one proxy
 // sees at a moment, it goes on
 //
-//   - for one hold with the server of before, if that can be read, else with none;
+//   - for one hold with the server of before, if that can be read and was not being left already, else with none;
 //   - for another hold with the new server;
 //   - and with that from then on.
 //
@@ -47,6 +47,7 @@ type verdict struct {
 type choosing struct {
 	target, from self      // from is the server of before; its index is -1 for none
 	since        time.Time // when the target was chosen
+	until        time.Time // for as long from may be read
 	// needs is a position fetched since the target is not checked any more, as long as that is not known to have
 	// it; proven says that it was fetched.
 	needs  gtid.Value
@@ -72,18 +73,33 @@ func newChosen(hold time.Duration) *chosen {
 // at returns the server that is read at a moment, and whether each read is to be checked.
 func (g *choosing) at(now time.Time, hold time.Duration) (one self, checked bool) {
 	switch age := now.Sub(g.since); {
-	case age < hold:
+	case age < hold && now.Before(g.until):
 		return g.from, true
+	case age < hold:
+		return nobody, true
 	case age < 2*hold:
 		return g.target, true
 	}
 	return g.target, false
 }
 
+// leave returns the server that may be read on when another one is chosen, and until when. While a change has not
+// ended that is no longer than for that change: others may have seen nothing of what came since.
+func (g *choosing) leave(now time.Time, hold time.Duration) (from self, until time.Time) {
+	reading, checked := g.at(now, hold)
+	switch {
+	case !checked:
+		return reading, now.Add(hold)
+	case reading == g.from:
+		return reading, g.until
+	}
+	return nobody, time.Time{}
+}
+
 // next returns when what at returns changes by itself, the zero time for never.
 func (g *choosing) next(now time.Time, hold time.Duration) time.Time {
-	for n := range time.Duration(2) {
-		if at := g.since.Add((n + 1) * hold); now.Before(at) {
+	for _, at := range [...]time.Time{g.until, g.since.Add(hold), g.since.Add(2 * hold)} {
+		if now.Before(at) {
 			return at
 		}
 	}
@@ -128,7 +144,7 @@ func (c *chosen) judge(now, known time.Time, best self, fit func(self) bool) boo
 			next = choosing{target: best, from: nobody, since: now}
 		case change:
 			next = choosing{target: best, since: now}
-			if next.from, _ = g.at(now, c.hold); next.from == nobody || !fit(next.from) {
+			if next.from, next.until = g.leave(now, c.hold); next.from != nobody && !fit(next.from) {
 				next.from = nobody
 			}
 		case g.from != nobody && !fit(g.from):

@@ -33,6 +33,7 @@ type cluster struct {
 	policy  route.Policy     // of the first listener
 	chosen  *chosen          // nil: reads at weak run on any server
 	reached *version         // nil as chosen is
+	present atomic.Bool      // it has taken over from the cluster before, if there was one
 	lost    atomic.Pointer[[]loss]
 
 	users atomic.Int64 // sessions, and one for being the present cluster

@@ -44,6 +44,7 @@ func (p *Proxy) Reload(o Options) error {
 	was := old.monitor.Snapshot()
 	_ = next.monitor.Wait(ctx, func(s *route.Snapshot) bool { return knowsAsMuch(s, was) })
 	next.succeed(old, p.now())
+	next.present.Store(true)
 	p.cluster.Store(next)
 	for _, s := range next.servers {
 		s.dialing.pool.SetLimits(o.Pool)
@@ -76,6 +77,7 @@ const reloadWait = 5 * time.Second
 func (p *Proxy) newCluster(o *Options, old *cluster) (*cluster, error) {
 	c := &cluster{done: make(chan struct{}), byLog: o.byLog(), policy: o.Listeners[0].Policy}
 	c.users.Store(1)
+	c.present.Store(old == nil)
 	if o.VersionInterval > 0 {
 		c.chosen, c.reached = newChosen(topology.Notice(o.CheckInterval, o.CheckTimeout)), &version{every: o.VersionInterval}
 	}
