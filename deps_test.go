@@ -28,7 +28,7 @@ var rows = [][]string{
 	{"waitpos", "pkg/tracker"},
 	{"lag"},
 	{"pkg/topology", "pkg/config", "pkg/verify"},
-	{"pkg/proxy"},
+	{"pkg/proxy", "pkg/rwdb"},
 	{"pkg/admin"},
 	{"pkg/sandbox"},
 	{"pkg/sandbox/sandboxtest"},

@@ -10,6 +10,7 @@ import (
 	"github.com/mysqlrw/mysqlrw/pkg/topology"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 	"github.com/mysqlrw/mysqlrw/route"
+	"github.com/mysqlrw/mysqlrw/waitpos"
 )
 
 // informed makes a decision again that needs the primary's position. If that cannot be had the read is
@@ -132,26 +133,10 @@ func (s *session) addWait(l *link, d *route.Decision) {
 	if err != nil {
 		missing = d.Require
 	}
-	server := l.catalog.Server()
-	seconds := max(d.Wait, time.Millisecond).Seconds()
-	if log, ok := missing.LogPos(); ok {
-		query := "SELECT 1" // no: older servers may cut off the fraction of a second, and 0 waits forever
-		if server.Version.AtLeast(8, 4, 0) {
-			query = flavor.PositionWaitQuery(log.File, log.Offset, seconds)
-		}
-		s.addStep(l, stepWait, wire.ComQuery, query)
-		return
-	}
-	if server.Flavor == flavor.MySQL && !server.Version.AtLeast(8, 4, 0) {
-		// It cuts fractions of a second off, and 0 waits forever: a look must do.
-		s.addStep(l, stepWait, wire.ComQuery, "SELECT NOT GTID_SUBSET("+flavor.Quote(missing.String())+", @@GLOBAL.gtid_executed)")
-		return
-	}
-	s.addStep(l, stepWait, wire.ComQuery, flavor.GTIDWaitQuery(server.Flavor, missing.String(), seconds))
+	s.addStep(l, stepWait, wire.ComQuery, waitpos.Query(l.catalog.Server(), missing, d.Wait))
 }
 
-// waited reads the answer to addWait. Only 0 is the answer that the position is there: a timeout, a
-// NULL because the applier is stopped and an error are none.
+// waited reads the answer to addWait.
 func (s *session) waited(l *link, req *request, d *route.Decision, epoch topology.Epoch, out *outcome) error {
 	began := s.p.now()
 	value, null, _, err := l.conn.AnswerValue(s.value)
@@ -161,7 +146,7 @@ func (s *session) waited(l *link, req *request, d *route.Decision, epoch topolog
 	switch {
 	case err != nil && l.conn.Err() != nil:
 		return err
-	case err != nil || null || string(value) != "0":
+	case err != nil || !waitpos.Arrived(value, null):
 		s.p.counts.late.Add(1)
 		s.cluster.servers[d.Server].company.miss(s.guiding)
 		out.late = true

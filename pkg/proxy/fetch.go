@@ -247,25 +247,4 @@ func (c *cluster) judged(i int, got *standing, err error) (*standing, error) {
 }
 
 // put gives a snapshot what was fetched.
-func (s *standing) put(snap *route.Snapshot) {
-	snap.Current, snap.CurrentKnown = s.Everything, true
-	pending, err := s.Executed.Missing(s.Everything)
-	if err != nil || pending.IsEmpty() {
-		return
-	}
-	if set, ok := pending.Set(); !ok || set.IsEmpty() {
-		return // MariaDB does not tell what it is committing
-	}
-	for i := range snap.Servers {
-		if snap.Servers[i].Role != route.Replica {
-			continue
-		}
-		there, err := snap.Servers[i].Position.Intersect(pending)
-		if err != nil {
-			continue
-		}
-		if all, err := snap.Ahead.Union(there); err == nil {
-			snap.Ahead = all
-		}
-	}
-}
+func (s *standing) put(snap *route.Snapshot) { snap.SetCurrent(s.Executed, s.Everything) }

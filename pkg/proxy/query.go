@@ -255,7 +255,7 @@ func (s *session) refused(req *request, d *route.Decision) (again bool, err erro
 			return false, s.fail(1792, "25006", "Cannot execute statement in a READ ONLY transaction.")
 		}
 	}
-	code, state := refusal(d)
+	code, state := d.Refusal()
 	message := d.Error
 	if message == "" {
 		message = "no server can run the statement"
@@ -270,26 +270,6 @@ func (s *session) refused(req *request, d *route.Decision) (again bool, err erro
 		message = "mysqlrw: " + message
 	}
 	return false, s.fail(code, state, message)
-}
-
-// refusal is the number for a refusal. Where the text is one that clients know, so is the number.
-func refusal(d *route.Decision) (code uint16, state string) {
-	if d.Error == route.TimeoutText {
-		return 1205, "HY000"
-	}
-	for _, r := range d.Reasons() {
-		switch r {
-		case route.EndpointReadOnly, route.NoPrimary, route.TwoPrimaries:
-			return 1290, "HY000"
-		case route.SettingMalformed:
-			return 1231, "42000"
-		case route.AsksProxy:
-			return 1064, "42000"
-		case route.NothingCaughtUp, route.WaitForReplica:
-			return 1205, "HY000"
-		}
-	}
-	return 1105, "HY000"
 }
 
 // asksPrevious tells whether a statement is about the one before: nothing may run in between.
