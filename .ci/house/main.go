@@ -29,7 +29,7 @@ func main() {
 const (
 	maxFileLines    = 500
 	maxFuncLines    = 80
-	maxGoStatements = 23
+	maxGoStatements = 24
 )
 
 // report is what check found, in the files that are not tests.

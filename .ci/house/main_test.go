@@ -62,13 +62,13 @@ func TestCheck(t *testing.T) {
 			broken: []string{"lag/lag.go:4: an init function runs in every program that imports the package"},
 		},
 		{
-			name: "go statements of a group", path: "lag/lag.go", text: strings.ReplaceAll(goStatements(24), "go f()", "g.Go(f)"),
-			broken: []string{"24 go statements, want at most 23: lag/lag.go:3" + strings.Repeat(" lag/lag.go:3", 23)},
+			name: "go statements of a group", path: "lag/lag.go", text: strings.ReplaceAll(goStatements(25), "go f()", "g.Go(f)"),
+			broken: []string{"25 go statements, want at most 24: lag/lag.go:3" + strings.Repeat(" lag/lag.go:3", 24)},
 		},
-		{name: "go statements", path: "lag/lag.go", text: goStatements(23)},
+		{name: "go statements", path: "lag/lag.go", text: goStatements(24)},
 		{
-			name: "too many go statements", path: "lag/lag.go", text: goStatements(24),
-			broken: []string{"24 go statements, want at most 23: lag/lag.go:3" + strings.Repeat(" lag/lag.go:3", 23)},
+			name: "too many go statements", path: "lag/lag.go", text: goStatements(25),
+			broken: []string{"25 go statements, want at most 24: lag/lag.go:3" + strings.Repeat(" lag/lag.go:3", 24)},
 		},
 		{name: "go statements of the benchmark", path: "cmd/rwbench/run.go", text: goStatements(19)},
 		{name: "dot folder", path: ".ci/tool/main.go", text: "package main\nfunc init() {}\n"},

@@ -25,12 +25,12 @@ type conn struct {
 	version uint64       // of the connector's writes that memory has
 	unnamed uint64
 
-	settings []setting    // what statements have set, for links that come later
-	pending  beginning    // of a transaction that no server knows yet
-	session  *Session     // of the transaction
-	inTx     bool         // the pool has begun one
-	wroteIn  bool         // it has certainly changed something
-	broken   bool         // what it held is lost
+	settings []setting // what statements have set, for links that come later
+	pending  beginning // of a transaction that no server knows yet
+	session  *Session  // of the transaction
+	inTx     bool      // the pool has begun one
+	wroteIn  bool      // it has certainly changed something
+	broken   bool      // what it held is lost
 }
 
 // setting is a statement that holds on every connection.

@@ -258,4 +258,3 @@ func (c *conn) surelyChanged(r *request) bool {
 	n, err := r.result.RowsAffected()
 	return err == nil && n > 0
 }
-

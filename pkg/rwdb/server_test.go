@@ -121,7 +121,8 @@ func (s *site) last(t *testing.T) rwdb.Observation {
 
 func exec(t *testing.T, db interface {
 	ExecContext(context.Context, string, ...any) (sql.Result, error)
-}, ctx context.Context, query string, args ...any) sql.Result {
+}, ctx context.Context, query string, args ...any,
+) sql.Result {
 	t.Helper()
 	r, err := db.ExecContext(ctx, query, args...)
 	if err != nil {
@@ -132,7 +133,8 @@ func exec(t *testing.T, db interface {
 
 func number(t *testing.T, db interface {
 	QueryRowContext(context.Context, string, ...any) *sql.Row
-}, ctx context.Context, query string, args ...any) int {
+}, ctx context.Context, query string, args ...any,
+) int {
 	t.Helper()
 	var n int
 	if err := db.QueryRowContext(ctx, query, args...).Scan(&n); err != nil {
