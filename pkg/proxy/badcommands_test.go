@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mysqlrw/mysqlrw/pkg/sandbox/sandboxtest"
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 )
 
@@ -42,7 +43,7 @@ func (h *hostile) packets(t *testing.T) {
 		before := h.r.proxy.Sessions()
 		_ = c.write([]byte("\x20\x00\x00\x00\x03SELECT"))
 		_ = c.conn.Close()
-		await(t, "the session has ended", func() bool { return h.r.proxy.Sessions() < before })
+		sandboxtest.Await(t, "the session has ended", func() bool { return h.r.proxy.Sessions() < before })
 	})
 }
 

@@ -116,7 +116,7 @@ func (s *several) read(ctx context.Context, c *sql.Conn) error {
 func (s *several) more(n int64) {
 	s.t.Helper()
 	from := s.reads.Load()
-	await(s.t, "the clients read on", func() bool { return s.reads.Load() >= from+n })
+	sandboxtest.Await(s.t, "the clients read on", func() bool { return s.reads.Load() >= from+n })
 }
 
 // settled waits until both proxies read one server without checking, and returns its name. If not is not empty it is
@@ -124,7 +124,7 @@ func (s *several) more(n int64) {
 func (s *several) settled(not string) string {
 	s.t.Helper()
 	var name string
-	await(s.t, "both proxies have chosen", func() bool {
+	sandboxtest.Await(s.t, "both proxies have chosen", func() bool {
 		for i, r := range s.proxies {
 			v, ok := r.proxy.Version()
 			if !ok || v.Checked || v.Chosen == "" || v.Chosen == not || i > 0 && v.Chosen != name {
@@ -167,7 +167,7 @@ func TestSeveral(t *testing.T) {
 				t.Log(fault.name, chosen)
 				before := s.changes()
 				fault.do(s.server(chosen))
-				await(t, "both proxies choose anew", func() bool { return s.changes() >= before+2 })
+				sandboxtest.Await(t, "both proxies choose anew", func() bool { return s.changes() >= before+2 })
 				s.more(200)
 				if fault.undo != nil {
 					other := s.settled(chosen)
@@ -231,7 +231,7 @@ func TestMisled(t *testing.T) {
 				}
 				done <- err
 			}()
-			await(t, "it runs on "+chosen, func() bool {
+			sandboxtest.Await(t, "it runs on "+chosen, func() bool {
 				return value(t, sandboxtest.Open(t, s.server(chosen)), "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT n, %'") == "1"
 			})
 			s.stopApplier(s.server(chosen))
@@ -253,9 +253,9 @@ func TestMisled(t *testing.T) {
 
 // pause has reads of f.pause take longer on one replica.
 func (s *several) pause(on *sandbox.Server, seconds int) {
-	setReadOnly(s.t, s.f, on, false)
+	sandboxtest.SetReadOnly(s.t, s.f, on, false)
 	sandboxtest.Exec(s.t, on, "SET sql_log_bin = 0", fmt.Sprintf("UPDATE f.pause SET seconds = %d", seconds))
-	setReadOnly(s.t, s.f, on, true)
+	sandboxtest.SetReadOnly(s.t, s.f, on, true)
 }
 
 // reloaded has the proxies go over to a new list of servers. The choice stays.
@@ -276,14 +276,14 @@ func (s *several) reloaded() {
 func (s *several) switchover(to *sandbox.Server) {
 	primary := s.cluster.Primary()
 	s.t.Log("switchover", to.Name)
-	setReadOnly(s.t, s.f, primary, true)
-	sameAs(s.t, s.f, to, primary)
-	detach(s.t, s.f, to)
-	setReadOnly(s.t, s.f, to, false)
-	follow(s.t, s.f, primary, to, true)
+	sandboxtest.SetReadOnly(s.t, s.f, primary, true)
+	sandboxtest.SameAs(s.t, s.f, to, primary)
+	sandboxtest.Detach(s.t, s.f, to)
+	sandboxtest.SetReadOnly(s.t, s.f, to, false)
+	sandboxtest.Follow(s.t, s.f, primary, to, true)
 	for _, other := range s.cluster.Replicas() {
 		if other != to {
-			follow(s.t, s.f, other, to, false)
+			sandboxtest.Follow(s.t, s.f, other, to, false)
 		}
 	}
 	written := s.written.Load()
@@ -291,7 +291,7 @@ func (s *several) switchover(to *sandbox.Server) {
 		s.t.Error("nothing is chosen")
 	}
 	s.more(200)
-	await(s.t, "writes go on", func() bool { return s.written.Load() > written+100 })
+	sandboxtest.Await(s.t, "writes go on", func() bool { return s.written.Load() > written+100 })
 	for _, r := range s.proxies {
 		r.role(to.Name, route.Primary, route.Online)
 	}

@@ -80,7 +80,7 @@ func newDrain(t *testing.T, c *sandbox.Cluster) *drain {
 	if err := d.running.send([]byte("\x03INSERT INTO ends.t VALUES (3)")); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "a statement waits", func() bool {
+	sandboxtest.Await(t, "a statement waits", func() bool {
 		return value(t, d.direct, "SELECT COUNT(*) FROM information_schema.processlist WHERE info = 'INSERT INTO ends.t VALUES (3)'") == "1"
 	})
 	return d
@@ -180,8 +180,8 @@ func (d *drain) nothingLeft(t *testing.T) {
 		t.Error("the client of the statement is still connected")
 	}
 	exec(t, d.blocker, "ROLLBACK")
-	await(t, "the lock is free", func() bool { return value(t, d.direct, "SELECT IS_FREE_LOCK('ends')") == "1" })
-	await(t, "nothing is locked", func() bool {
+	sandboxtest.Await(t, "the lock is free", func() bool { return value(t, d.direct, "SELECT IS_FREE_LOCK('ends')") == "1" })
+	sandboxtest.Await(t, "nothing is locked", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		_, err := d.direct.ExecContext(ctx, "INSERT INTO ends.t VALUES (2)")

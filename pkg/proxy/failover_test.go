@@ -41,12 +41,12 @@ func TestFailover(t *testing.T) {
 			second = c.Replica(2)
 		}
 		r.role(second.Name, route.Replica, route.Online)
-		sameAs(t, f, second, first)
+		sandboxtest.SameAs(t, f, second, first)
 		commit := blockedCommit(t, r, first)
-		sameAs(t, f, second, first)
+		sandboxtest.SameAs(t, f, second, first)
 		first.Kill()
-		detach(t, f, second)
-		setReadOnly(t, f, second, false)
+		sandboxtest.Detach(t, f, second)
+		sandboxtest.SetReadOnly(t, f, second, false)
 		l.progress(100)
 		err := <-commit.result
 		if number(err) != r.lostNumber() || !strings.Contains(err.Error(), "during COMMIT: it is unknown") {
@@ -62,7 +62,7 @@ func TestFailover(t *testing.T) {
 func (l *load) progressReads(n int64) {
 	l.t.Helper()
 	reads := l.reads.Load()
-	await(l.t, "reads without a primary", func() bool { return l.t.Failed() || l.reads.Load() >= reads+n })
+	sandboxtest.Await(l.t, "reads without a primary", func() bool { return l.t.Failed() || l.reads.Load() >= reads+n })
 }
 
 // lostNumber is that of the error that tells of a lost connection to a server.
@@ -159,7 +159,7 @@ func blockedCommit(t *testing.T, r *running, s *sandbox.Server) *commit {
 		c.result <- err
 	}()
 	watcher := sandboxtest.Open(t, s)
-	await(t, "the COMMIT is on the server", func() bool {
+	sandboxtest.Await(t, "the COMMIT is on the server", func() bool {
 		return value(t, watcher, "SELECT COUNT(*) FROM information_schema.processlist WHERE info = 'COMMIT'") == "1"
 	})
 	return c
@@ -198,12 +198,12 @@ func switchover(t *testing.T, f flavor.Flavor, r *running, from, to, other *sand
 	r = r.as(t)
 	l := startLoad(t, r, 4, 2)
 	l.progress(50)
-	setReadOnly(t, f, from, true)
-	sameAs(t, f, to, from)
-	detach(t, f, to)
-	setReadOnly(t, f, to, false)
-	follow(t, f, from, to, true)
-	follow(t, f, other, to, false)
+	sandboxtest.SetReadOnly(t, f, from, true)
+	sandboxtest.SameAs(t, f, to, from)
+	sandboxtest.Detach(t, f, to)
+	sandboxtest.SetReadOnly(t, f, to, false)
+	sandboxtest.Follow(t, f, from, to, true)
+	sandboxtest.Follow(t, f, other, to, false)
 	l.progress(50)
 	l.check(to)
 	if n := l.unknown.Load(); n > 0 {
@@ -238,7 +238,7 @@ func replicaKilled(t *testing.T, r *running, primary, replica *sandbox.Server) {
 	if err := replica.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	sameAs(t, r.cluster.Flavor, replica, primary)
+	sandboxtest.SameAs(t, r.cluster.Flavor, replica, primary)
 	r.role(replica.Name, route.Replica, route.Online)
 }
 
@@ -278,7 +278,7 @@ func applierStopped(t *testing.T, f flavor.Flavor, r *running, replica *sandbox.
 	if err := replica.StopApplier(t.Context(), f, ""); err != nil {
 		t.Fatal(err)
 	}
-	await(t, replica.Name+" is not readable", func() bool {
+	sandboxtest.Await(t, replica.Name+" is not readable", func() bool {
 		s := r.proxy.Snapshot()
 		return s.Servers[s.Find(replica.Name)].State != route.Online
 	})
@@ -299,7 +299,7 @@ func applierStopped(t *testing.T, f flavor.Flavor, r *running, replica *sandbox.
 func schemaBehind(t *testing.T, r *running, primary *sandbox.Server, replicas ...*sandbox.Server) {
 	r = r.as(t)
 	for _, s := range replicas {
-		sameAs(t, r.cluster.Flavor, s, primary)
+		sandboxtest.SameAs(t, r.cluster.Flavor, s, primary)
 		release, err := s.HoldApplier(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -339,7 +339,7 @@ func schemaBehind(t *testing.T, r *running, primary *sandbox.Server, replicas ..
 // noPrimary: a write waits, and runs if there is one in time. Reads go on.
 func noPrimary(t *testing.T, f flavor.Flavor, r, short *running, primary *sandbox.Server) {
 	r, short = r.as(t), short.as(t)
-	setReadOnly(t, f, primary, true)
+	sandboxtest.SetReadOnly(t, f, primary, true)
 	write := "INSERT INTO load1.keyed VALUES ('" + f.String() + "')"
 	worker := func(r *running) *sql.DB { return r.open(func(c *mysql.Config) { c.User = loadAccount }) }
 	_, err := worker(short).ExecContext(t.Context(), write)
@@ -359,7 +359,7 @@ func noPrimary(t *testing.T, f flavor.Flavor, r, short *running, primary *sandbo
 		t.Errorf("a write did not wait for a primary: %v", err)
 	default:
 	}
-	setReadOnly(t, f, primary, false)
+	sandboxtest.SetReadOnly(t, f, primary, false)
 	if err := <-done; err != nil {
 		t.Errorf("a write with a primary in time: %v", err)
 	}
@@ -369,9 +369,9 @@ func noPrimary(t *testing.T, f flavor.Flavor, r, short *running, primary *sandbo
 // twoWriters: two servers that take writes are a mistake that must not be made worse.
 func twoWriters(t *testing.T, f flavor.Flavor, r *running, second *sandbox.Server) {
 	r = r.as(t)
-	detach(t, f, second)
-	setReadOnly(t, f, second, false)
-	await(t, "both writers are seen", func() bool { return r.proxy.Snapshot().Primary() < 0 })
+	sandboxtest.Detach(t, f, second)
+	sandboxtest.SetReadOnly(t, f, second, false)
+	sandboxtest.Await(t, "both writers are seen", func() bool { return r.proxy.Snapshot().Primary() < 0 })
 	conn := r.session()
 	_, err := conn.ExecContext(t.Context(), "INSERT INTO load1.keyed VALUES ('two')")
 	if number(err) != 1290 || !strings.Contains(err.Error(), "two") {
@@ -382,7 +382,7 @@ func twoWriters(t *testing.T, f flavor.Flavor, r *running, second *sandbox.Serve
 			t.Errorf("a read with two writers: %s", v)
 		}
 	}
-	setReadOnly(t, f, second, true)
-	await(t, "one writer is left", func() bool { return r.proxy.Snapshot().Primary() >= 0 })
+	sandboxtest.SetReadOnly(t, f, second, true)
+	sandboxtest.Await(t, "one writer is left", func() bool { return r.proxy.Snapshot().Primary() >= 0 })
 	exec(t, conn, "INSERT INTO load1.keyed VALUES ('two')")
 }

@@ -53,7 +53,7 @@ func TestHostile(t *testing.T) {
 		t.Run("commands", h.commands)
 		t.Run("no reader", h.noReader)
 		bystander.end()
-		await(t, "everybody is gone", func() bool { return h.r.proxy.Sessions() == 0 })
+		sandboxtest.Await(t, "everybody is gone", func() bool { return h.r.proxy.Sessions() == 0 })
 		h.noSecrets(t, c.Primary().Password, hostileSecret, wrongSecret)
 	})
 }
@@ -276,7 +276,7 @@ func (h *hostile) noReader(t *testing.T) {
 	}
 	before := h.r.proxy.Sessions()
 	_ = c.conn.Close()
-	await(t, "the session has ended", func() bool { return h.r.proxy.Sessions() < before })
+	sandboxtest.Await(t, "the session has ended", func() bool { return h.r.proxy.Sessions() < before })
 }
 
 // proxyHeader: the address of a trusted one counts, and only there.
@@ -316,7 +316,7 @@ func (h *hostile) proxyHeader(t *testing.T) {
 			if err := c.login(g, hostileUser, wrongSecret); refusedWith(err) != 1045 {
 				t.Errorf("a wrong password: %v", err)
 			}
-			await(t, "the log knows "+tt.from, func() bool { return strings.Contains(h.log.String(), tt.from) })
+			sandboxtest.Await(t, "the log knows "+tt.from, func() bool { return strings.Contains(h.log.String(), tt.from) })
 			c = dialBare(t, h.trusted)
 			_ = c.write([]byte(tt.header))
 			if g, err = c.greeting(); err != nil {

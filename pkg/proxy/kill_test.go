@@ -68,14 +68,14 @@ func (k *kills) on(t *testing.T, mark string) (names []string) {
 
 func (k *kills) runs(t *testing.T, mark string) {
 	t.Helper()
-	await(t, mark+" runs", func() bool { return len(k.on(t, mark)) == 1 })
+	sandboxtest.Await(t, mark+" runs", func() bool { return len(k.on(t, mark)) == 1 })
 }
 
 // gone expects a query to end soon.
 func (k *kills) gone(t *testing.T, mark string) {
 	t.Helper()
 	began := time.Now()
-	await(t, mark+" has ended", func() bool { return len(k.on(t, mark)) == 0 })
+	sandboxtest.Await(t, mark+" has ended", func() bool { return len(k.on(t, mark)) == 0 })
 	took := time.Since(began)
 	t.Logf("%s ended after %v", mark, took.Round(time.Millisecond))
 	if took > killLimit {
@@ -148,7 +148,7 @@ func (k *kills) clientGone(t *testing.T) {
 			k.gone(t, mark)
 		}
 	}
-	await(t, "no session is left but none", func() bool { return k.r.proxy.Sessions() == 0 })
+	sandboxtest.Await(t, "no session is left but none", func() bool { return k.r.proxy.Sessions() == 0 })
 }
 
 // query: the statement ends, and nothing else of the session does.

@@ -76,7 +76,7 @@ func stalled(t *testing.T, c *sandbox.Cluster, p *child) {
 	for _, one := range c.Servers {
 		watch = append(watch, sandboxtest.Open(t, one))
 	}
-	await(t, "the server waits for the client", func() bool {
+	sandboxtest.Await(t, "the server waits for the client", func() bool {
 		n := 0
 		for _, db := range watch {
 			v, _ := strconv.Atoi(value(t, db, "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%/* stalled */%'"+
@@ -291,7 +291,7 @@ func tooManyClients(t *testing.T, c *sandbox.Cluster) {
 		mustAnswer(t, one)
 	}
 	_ = there[0].conn.Close()
-	await(t, "there is room again", func() bool {
+	sandboxtest.Await(t, "there is room again", func() bool {
 		_, err := loginBare(t, second, s.User, s.Password)
 		return err == nil
 	})
@@ -319,7 +319,7 @@ func tooManyOfUser(t *testing.T, c *sandbox.Cluster) {
 	}
 	mustAnswer(t, first)
 	_ = first.conn.Close()
-	await(t, "there is room again", func() bool {
+	sandboxtest.Await(t, "there is room again", func() bool {
 		_, err := login("one")
 		return err == nil
 	})
@@ -434,7 +434,7 @@ func idleTimeout(t *testing.T, c *sandbox.Cluster, f flavor.Flavor) {
 		t.Errorf("a client that talks: %v", err)
 	}
 	direct := sandboxtest.Open(t, s)
-	await(t, "the transaction is rolled back", func() bool {
+	sandboxtest.Await(t, "the transaction is rolled back", func() bool {
 		_, err := direct.ExecContext(t.Context(), "DELETE FROM limits.t WHERE id = 5")
 		return err == nil
 	})

@@ -131,12 +131,12 @@ func (re *reloading) stillUsed(t *testing.T) {
 	re.reload(t, o)
 	o.Servers = slices.Delete(o.Servers, 1, 2)
 	re.reload(t, o)
-	await(t, "the list between is ended", func() bool {
+	sandboxtest.Await(t, "the list between is ended", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return len(monitors) > 0 && !slices.ContainsFunc(monitors, func(db *sql.DB) bool { return db.Ping() == nil })
 	})
-	await(t, "a read on "+re.o.Servers[1].Name, func() bool { return re.reads(t, conn, 2)[re.o.Servers[1].Name] > 0 })
+	sandboxtest.Await(t, "a read on "+re.o.Servers[1].Name, func() bool { return re.reads(t, conn, 2)[re.o.Servers[1].Name] > 0 })
 	exec(t, conn, "DROP TEMPORARY TABLE load1.mine")
 	re.reload(t, re.o)
 }
@@ -219,12 +219,12 @@ func (re *reloading) removed(t *testing.T) {
 	}
 	s := re.r.cluster.Server(at)
 	direct := sandboxtest.Open(t, s)
-	await(t, "the proxy has left "+at, func() bool {
+	sandboxtest.Await(t, "the proxy has left "+at, func() bool {
 		return value(t, direct, "SELECT COUNT(*) FROM information_schema.processlist WHERE user = '"+loadAccount+"'") == "0"
 	})
 	value(t, quiet, "SELECT COUNT(*) FROM load1.counter")
 	re.reload(t, re.o)
-	await(t, at+" is read again", func() bool { return re.reads(t, free, 5)[at] > 0 })
+	sandboxtest.Await(t, at+" is read again", func() bool { return re.reads(t, free, 5)[at] > 0 })
 }
 
 // moved: a server has another address. The one before is used no more.
@@ -234,9 +234,9 @@ func (re *reloading) moved(t *testing.T) {
 	o := re.copied()
 	o.Servers[1].Network, o.Servers[1].Address = "unix", s.Socket
 	re.reload(t, o)
-	await(t, "the replica is read by its socket", func() bool { return re.reads(t, conn, 5)[s.Name] > 0 })
+	sandboxtest.Await(t, "the replica is read by its socket", func() bool { return re.reads(t, conn, 5)[s.Name] > 0 })
 	direct := sandboxtest.Open(t, s)
-	await(t, "nobody uses the address before", func() bool {
+	sandboxtest.Await(t, "nobody uses the address before", func() bool {
 		return value(t, direct, "SELECT COUNT(*) FROM information_schema.processlist WHERE user = '"+loadAccount+"' AND host LIKE '%:%'") == "0"
 	})
 	re.reload(t, re.o)

@@ -69,9 +69,9 @@ func newLateSite(t *testing.T, f flavor.Flavor) *lateSite {
 		t.Fatal("the change of a has no number")
 	}
 	exec(t, l.primary, "INSERT INTO f.b VALUES (-1, 2)") // behind it in the log
-	await(t, "the replica has the change of b", func() bool { return value(t, replica, "SELECT MAX(n) FROM f.b WHERE r = -1") == "2" })
+	sandboxtest.Await(t, "the replica has the change of b", func() bool { return value(t, replica, "SELECT MAX(n) FROM f.b WHERE r = -1") == "2" })
 	var lacks gtid.Value
-	await(t, "the replica knows that it has", func() bool { // a number follows the change that it is of
+	sandboxtest.Await(t, "the replica knows that it has", func() bool { // a number follows the change that it is of
 		lacks = missing(t, l.position(replica, true), l.position(l.primary, false))
 		return lacks.String() == change.String()
 	})
@@ -144,7 +144,7 @@ func TestSCC(t *testing.T) {
 		replica := sandboxtest.Open(t, l.cluster.Replica(1))
 		want(t, "a on the replica in the end", value(t, replica, "SELECT n FROM f.a WHERE id = 1"), "1")
 		c := session(t, l.app, "scc")
-		await(t, "reads of a are the replica's", func() bool {
+		sandboxtest.Await(t, "reads of a are the replica's", func() bool {
 			want(t, "a", value(t, c, "SELECT n FROM a"), "1")
 			return ranOn(t, c) == "replica1"
 		})
@@ -156,7 +156,7 @@ func (l *lateSite) quiet(t *testing.T, m form) {
 	c := session(t, l.app, "scc")
 	const b = "SELECT MAX(n) FROM b WHERE r = -1"
 	want(t, "b", m.value(t, c, b), "2")
-	await(t, "the proxy knows what the replica has", func() bool { return value(t, c, b) != "" && ranOn(t, c) == "replica1" })
+	sandboxtest.Await(t, "the proxy knows what the replica has", func() bool { return value(t, c, b) != "" && ranOn(t, c) == "replica1" })
 	before := counters(t, c)
 	for _, query := range []string{
 		b, "SELECT MAX(n) FROM f.b WHERE r = -1", "SELECT MAX(`b`.n) FROM `f` . `b` AS x, b WHERE b.r = -1 AND x.r = -1",

@@ -200,7 +200,7 @@ func (s *storm) blow(t *testing.T) {
 func (s *storm) readOn(t *testing.T) {
 	t.Helper()
 	from := s.reads.Load()
-	await(t, "the clients read on", func() bool { return t.Failed() || s.reads.Load() >= from+100 })
+	sandboxtest.Await(t, "the clients read on", func() bool { return t.Failed() || s.reads.Load() >= from+100 })
 }
 
 // while notes that numbers are the next ones before and after that happens.

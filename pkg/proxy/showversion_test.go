@@ -53,7 +53,7 @@ func (s *site) reaches(c *sql.Conn, at gtid.Value, servers, leftOut string) {
 			s.t.Logf("%v, want %v of %s without %s", v, at, servers, leftOut)
 		}
 	}()
-	await(s.t, "the version is "+at.String(), func() bool {
+	sandboxtest.Await(s.t, "the version is "+at.String(), func() bool {
 		v = versionOf(s.t, c)
 		is, err := gtid.ParseValue(v["version"])
 		return err == nil && is.Equal(at) && v["servers"] == servers && v["left_out"] == leftOut
@@ -78,7 +78,7 @@ func TestShowVersion(t *testing.T) {
 			return s.written()
 		}
 		s.reaches(c, write(), "replica1,replica2", "")
-		await(t, "it is not old", func() bool { return versionOf(t, c)["age"] == "0.000s" })
+		sandboxtest.Await(t, "it is not old", func() bool { return versionOf(t, c)["age"] == "0.000s" })
 
 		if err := first.StopApplier(t.Context(), f, ""); err != nil {
 			t.Fatal(err)
@@ -93,9 +93,9 @@ func TestShowVersion(t *testing.T) {
 		}
 		s.reaches(c, before, "replica2", "replica1 (behind-position)")
 		after := write()
-		sameAs(t, f, s.cluster.Replica(2), s.cluster.Primary())
+		sandboxtest.SameAs(t, f, s.cluster.Replica(2), s.cluster.Primary())
 		s.reaches(c, before, "replica2", "replica1 (behind-position)")
-		await(t, "it becomes older", func() bool { return versionOf(t, c)["age"] > "0.100s" })
+		sandboxtest.Await(t, "it becomes older", func() bool { return versionOf(t, c)["age"] > "0.100s" })
 		release()
 		s.reaches(c, after, "replica1,replica2", "")
 	})
@@ -104,13 +104,13 @@ func TestShowVersion(t *testing.T) {
 // holdRow has a statement on a replica keep a transaction from being applied there, until release is called.
 func (s *site) holdRow(on *sandbox.Server, statement string) (release func()) {
 	s.t.Helper()
-	setReadOnly(s.t, s.flavor, on, false)
+	sandboxtest.SetReadOnly(s.t, s.flavor, on, false)
 	holder := conn(s.t, sandboxtest.Open(s.t, on))
 	exec(s.t, holder, "SET sql_log_bin = 0", "BEGIN", statement)
 	sandboxtest.Exec(s.t, on, "SET GLOBAL innodb_lock_wait_timeout = 600") // of the applier, when it is started
 	return func() {
 		exec(s.t, holder, "ROLLBACK")
-		setReadOnly(s.t, s.flavor, on, true) // which waits for open transactions
+		sandboxtest.SetReadOnly(s.t, s.flavor, on, true) // which waits for open transactions
 	}
 }
 
@@ -129,7 +129,7 @@ func TestVersionGap(t *testing.T) {
 	}
 	after := s.written()
 	db := sandboxtest.Open(t, replica)
-	await(t, "the replica has a gap", func() bool {
+	sandboxtest.Await(t, "the replica has a gap", func() bool {
 		has, err := status.Executed(t.Context(), db, flavor.MySQL)
 		if err != nil {
 			t.Fatal(err)
@@ -137,7 +137,7 @@ func TestVersionGap(t *testing.T) {
 		n, _, err := has.MissingCount(after)
 		return err == nil && n == 1 && strings.Count(has.String(), "-") > strings.Count(before.String(), "-")
 	})
-	await(t, "the proxy knows", func() bool {
+	sandboxtest.Await(t, "the proxy knows", func() bool {
 		i := s.proxy.Snapshot().Find("replica1")
 		n, _, err := s.proxy.Snapshot().Servers[i].Position.MissingCount(after)
 		return err == nil && n == 1

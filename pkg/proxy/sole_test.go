@@ -18,7 +18,7 @@ func TestSole(t *testing.T) {
 		c := sandboxtest.Cluster(t, sandbox.Options{Flavor: f, Replicas: 1})
 		p := sandboxtest.Open(t, c.Primary())
 		exec(t, p, "CREATE SCHEMA sole", "CREATE PROCEDURE sole.p() BEGIN SET auto_increment_increment = 3; SIGNAL SQLSTATE '45000'; END")
-		sameAs(t, f, c.Replica(1), c.Primary())
+		sandboxtest.SameAs(t, f, c.Replica(1), c.Primary())
 		o := options(t, c)
 		o.Unshared, o.ServerIDs = true, true
 		both := slices.Clone(o.Servers)
@@ -55,7 +55,7 @@ func TestSole(t *testing.T) {
 		if err := r.proxy.WaitOnline(t.Context(), 2); err != nil {
 			t.Fatal(err)
 		}
-		await(t, "a read is on the replica", func() bool {
+		sandboxtest.Await(t, "a read is on the replica", func() bool {
 			exec(t, moves, "SELECT 1")
 			return ranOn(t, moves) == c.Replica(1).Name
 		})

@@ -177,7 +177,7 @@ func TestTables_verify(t *testing.T) {
 			{"the tracker loses its privilege", func() {
 				sandboxtest.Exec(t, primary, "REVOKE REPLICATION SLAVE ON *.* FROM tracker")
 				killTracker(t, primary)
-				await(t, "the proxy says so", func() bool {
+				sandboxtest.Await(t, "the proxy says so", func() bool {
 					is := v.proxy.Statistics().Tracker
 					return !is.Ready && strings.Contains(is.Err, "REPLICATION SLAVE")
 				})
@@ -186,12 +186,12 @@ func TestTables_verify(t *testing.T) {
 				tracking(t, v.running)
 			}},
 			{"switchover", func() {
-				setReadOnly(t, f, primary, true)
-				sameAs(t, f, replica, primary)
-				detach(t, f, replica)
-				setReadOnly(t, f, replica, false)
-				follow(t, f, primary, replica, true)
-				follow(t, f, other, replica, false)
+				sandboxtest.SetReadOnly(t, f, primary, true)
+				sandboxtest.SameAs(t, f, replica, primary)
+				sandboxtest.Detach(t, f, replica)
+				sandboxtest.SetReadOnly(t, f, replica, false)
+				sandboxtest.Follow(t, f, primary, replica, true)
+				sandboxtest.Follow(t, f, other, replica, false)
 				v.progress()
 				tracking(t, v.running)
 			}},

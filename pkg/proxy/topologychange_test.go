@@ -15,106 +15,15 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
-	"github.com/mysqlrw/mysqlrw/pkg/gtid"
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox"
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox/sandboxtest"
-	"github.com/mysqlrw/mysqlrw/pkg/status"
 	"github.com/mysqlrw/mysqlrw/route"
 )
-
-// await polls until something is so, and ends the test if it does not become so. The limit is for a
-// machine that is busy with other things.
-func await(t testing.TB, what string, so func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !so(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited a minute: %s", what)
-		}
-	}
-}
-
-// setReadOnly makes a server one that takes writes, or none.
-func setReadOnly(t testing.TB, f flavor.Flavor, s *sandbox.Server, on bool) {
-	t.Helper()
-	switch {
-	case f == flavor.MySQL && on:
-		sandboxtest.Exec(t, s, "SET GLOBAL super_read_only = ON")
-	case on:
-		sandboxtest.Exec(t, s, "SET GLOBAL read_only = ON")
-	default:
-		sandboxtest.Exec(t, s, "SET GLOBAL read_only = OFF")
-	}
-}
-
-// detach makes a replica a server without a source.
-func detach(t testing.TB, f flavor.Flavor, s *sandbox.Server) {
-	t.Helper()
-	reset := "RESET REPLICA ALL"
-	if f == flavor.MariaDB {
-		reset = "RESET SLAVE ALL"
-	}
-	sandboxtest.Exec(t, s, flavor.StopReplica(f, ""), reset)
-}
-
-// follow makes a server replicate from another one. wasPrimary is for one that did not replicate
-// before, whose own writes are what it has.
-func follow(t testing.TB, f flavor.Flavor, s, source *sandbox.Server, wasPrimary bool) {
-	t.Helper()
-	change := flavor.ChangeSource(f, flavor.SourceChange{
-		Host: source.Host, Port: source.Port, User: source.User, Password: source.Password, GTID: true, Heartbeat: 2 * time.Second,
-	})
-	statements := []string{flavor.StopReplica(f, "")}
-	if wasPrimary {
-		statements = nil
-		if f == flavor.MariaDB {
-			statements = []string{"SET GLOBAL gtid_slave_pos = @@gtid_binlog_pos"}
-		}
-	}
-	sandboxtest.Exec(t, s, append(statements, change, flavor.StartReplica(f, ""))...)
-}
-
-// drained waits until a replica has applied what it has received.
-func drained(t testing.TB, f flavor.Flavor, s *sandbox.Server) {
-	t.Helper()
-	db := sandboxtest.Open(t, s)
-	await(t, s.Name+" applies what it has received", func() bool {
-		channels, err := status.Channels(t.Context(), db, f)
-		executed, err2 := status.Executed(t.Context(), db, f)
-		if err != nil || err2 != nil || len(channels) != 1 {
-			t.Fatalf("%s: %d channels, %v, %v", s.Name, len(channels), err, err2)
-		}
-		received := channels[0].Retrieved.Value()
-		if f == flavor.MariaDB {
-			received = channels[0].ReceiverGTID.Value()
-		}
-		has, err := executed.Contains(received)
-		return err == nil && has
-	})
-}
-
-// sameAs waits until a replica has all that another server has.
-func sameAs(t testing.TB, f flavor.Flavor, s, source *sandbox.Server) {
-	t.Helper()
-	var want gtid.Value
-	var err error
-	if want, err = status.Sendable(t.Context(), sandboxtest.Open(t, source), f); err != nil {
-		t.Fatal(err)
-	}
-	db := sandboxtest.Open(t, s)
-	await(t, s.Name+" has what "+source.Name+" has", func() bool {
-		executed, err := status.Executed(t.Context(), db, f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		has, err := executed.Contains(want)
-		return err == nil && has
-	})
-}
 
 // role waits until the proxy takes a server for what it is.
 func (r *running) role(name string, role route.Role, state route.State) {
 	r.t.Helper()
-	await(r.t, fmt.Sprintf("%s is %v and %v", name, role, state), func() bool {
+	sandboxtest.Await(r.t, fmt.Sprintf("%s is %v and %v", name, role, state), func() bool {
 		s := r.proxy.Snapshot()
 		i := s.Find(name)
 		return s.Servers[i].Role == role && s.Servers[i].State == state
@@ -127,7 +36,7 @@ func promote(t testing.TB, f flavor.Flavor, replicas ...*sandbox.Server) *sandbo
 	t.Helper()
 	best, most := replicas[0], -1
 	for _, s := range replicas {
-		drained(t, f, s)
+		sandboxtest.Drained(t, f, s)
 		var n int
 		db := sandboxtest.Open(t, s)
 		if err := db.QueryRowContext(t.Context(), "SELECT (SELECT COUNT(*) FROM load1.ledger) + (SELECT COUNT(*) FROM load1.keyed)"+
@@ -138,13 +47,13 @@ func promote(t testing.TB, f flavor.Flavor, replicas ...*sandbox.Server) *sandbo
 			best, most = s, n
 		}
 	}
-	detach(t, f, best)
+	sandboxtest.Detach(t, f, best)
 	for _, s := range replicas {
 		if s != best {
-			follow(t, f, s, best, false)
+			sandboxtest.Follow(t, f, s, best, false)
 		}
 	}
-	setReadOnly(t, f, best, false)
+	sandboxtest.SetReadOnly(t, f, best, false)
 	return best
 }
 
@@ -230,7 +139,7 @@ func (l *load) end() {
 func (l *load) progress(n int64) {
 	l.t.Helper()
 	acked, reads := l.acked.Load(), l.reads.Load()
-	await(l.t, fmt.Sprintf("%d writes and reads", n), func() bool {
+	sandboxtest.Await(l.t, fmt.Sprintf("%d writes and reads", n), func() bool {
 		return l.t.Failed() || l.acked.Load() >= acked+n && l.reads.Load() >= reads+n
 	})
 	if l.t.Failed() {

@@ -47,7 +47,7 @@ func TestUnshared(t *testing.T) {
 	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
 		c := sandboxtest.Cluster(t, sandbox.Options{Flavor: f, Replicas: 1})
 		sandboxtest.Exec(t, c.Primary(), "CREATE USER own@'%' IDENTIFIED BY 'Own1.'", "GRANT ALL ON *.* TO own@'%'")
-		sameAs(t, f, c.Replica(1), c.Primary())
+		sandboxtest.SameAs(t, f, c.Replica(1), c.Primary())
 		o := options(t, c)
 		o.Unshared, o.ServerIDs = true, true
 		r := start(t, c, o)
@@ -82,7 +82,7 @@ func TestUnshared(t *testing.T) {
 			for _, conn := range conns {
 				_ = conn.Close()
 			}
-			await(t, "the connections end with their clients", func() bool { return there() == "0" })
+			sandboxtest.Await(t, "the connections end with their clients", func() bool { return there() == "0" })
 		}
 		db := r.open(func(c *mysql.Config) { c.User, c.Passwd = "own", "Own1." })
 		conn, err := db.Conn(t.Context())
@@ -90,8 +90,8 @@ func TestUnshared(t *testing.T) {
 			t.Fatal(err)
 		}
 		exec(t, direct, "KILL "+value(t, conn, "SELECT CONNECTION_ID()"))
-		await(t, "the killed connection is gone", func() bool { return there() == "0" })
-		await(t, "its client is cut off", func() bool {
+		sandboxtest.Await(t, "the killed connection is gone", func() bool { return there() == "0" })
+		sandboxtest.Await(t, "its client is cut off", func() bool {
 			_, err := conn.ExecContext(t.Context(), "DO 1")
 			return err != nil
 		})
@@ -101,7 +101,7 @@ func TestUnshared(t *testing.T) {
 		}
 		db.SetMaxOpenConns(1)
 		exec(t, db, "SET SESSION wait_timeout = 1")
-		await(t, "the idle connection is gone", func() bool { return there() == "0" })
+		sandboxtest.Await(t, "the idle connection is gone", func() bool { return there() == "0" })
 		refusedAtLogin(t, r, direct)
 	})
 }

@@ -36,7 +36,7 @@ func newVerified(t *testing.T, f flavor.Flavor, c *sandbox.Cluster) *verified {
 	sandboxtest.Exec(t, c.Primary(), "CREATE USER "+checker+"@'%' IDENTIFIED BY 'Checker1.'",
 		"GRANT ALL ON mysqlrw_verify.* TO "+checker+"@'%'", "CREATE DATABASE mysqlrw_verify")
 	for _, s := range c.Replicas() {
-		sameAs(t, f, s, c.Primary())
+		sandboxtest.SameAs(t, f, s, c.Primary())
 	}
 	o := options(t, c)
 	o.PrimaryWait = 30 * time.Second
@@ -188,19 +188,19 @@ func (v *verified) faults(primary, replica, other *sandbox.Server) {
 				t.Error(err)
 			}
 		}},
-		{"replica built anew", func() { v.rebuild(other) }},
+		{"replica built anew", func() { sandboxtest.Rebuild(t, v.f, other) }},
 		{"proxy reloaded", func() {
 			if err := v.proxy.Reload(v.o); err != nil {
 				t.Error(err)
 			}
 		}},
 		{"switchover", func() {
-			setReadOnly(t, v.f, primary, true)
-			sameAs(t, v.f, replica, primary)
-			detach(t, v.f, replica)
-			setReadOnly(t, v.f, replica, false)
-			follow(t, v.f, primary, replica, true)
-			follow(t, v.f, other, replica, false)
+			sandboxtest.SetReadOnly(t, v.f, primary, true)
+			sandboxtest.SameAs(t, v.f, replica, primary)
+			sandboxtest.Detach(t, v.f, replica)
+			sandboxtest.SetReadOnly(t, v.f, replica, false)
+			sandboxtest.Follow(t, v.f, primary, replica, true)
+			sandboxtest.Follow(t, v.f, other, replica, false)
 		}},
 	} {
 		t.Log(fault.name)
@@ -210,18 +210,6 @@ func (v *verified) faults(primary, replica, other *sandbox.Server) {
 	for _, s := range []*sandbox.Server{primary, other} {
 		v.role(s.Name, route.Replica, route.Online)
 	}
-}
-
-// rebuild has a replica lose the numbers of its transactions, and get them back as a copy of its source
-// would bring them.
-func (v *verified) rebuild(s *sandbox.Server) {
-	if v.f == flavor.MariaDB {
-		sandboxtest.Exec(v.t, s, flavor.StopReplica(v.f, ""), "SET @at = @@GLOBAL.gtid_slave_pos", "RESET MASTER",
-			"SET GLOBAL gtid_slave_pos = @at", flavor.StartReplica(v.f, ""))
-		return
-	}
-	sandboxtest.Exec(v.t, s, flavor.StopReplica(v.f, ""), "SET @at = @@GLOBAL.gtid_executed", "RESET BINARY LOGS AND GTIDS",
-		"SET GLOBAL gtid_purged = @at", flavor.StartReplica(v.f, ""))
 }
 
 // progress waits until the clients have read some more.
@@ -236,5 +224,5 @@ func (v *verified) progress() {
 		return n
 	}
 	from := reads()
-	await(v.t, "the clients read on", func() bool { return reads() >= from+500 })
+	sandboxtest.Await(v.t, "the clients read on", func() bool { return reads() >= from+500 })
 }

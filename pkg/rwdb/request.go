@@ -3,6 +3,7 @@ package rwdb
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"time"
 
@@ -35,6 +36,7 @@ type request struct {
 	until    time.Time // how long a primary is waited for; zero before it is
 	tried    bool      // a primary was tried, and was none
 	excluded uint64    // servers, by bit, that failed this statement
+	attempts int
 	current  *standing // where the primary stood after it arrived, if it was asked
 	late     bool      // a wait for a position ended in vain
 	waited   time.Duration
@@ -109,15 +111,19 @@ func (c *conn) decide(ctx context.Context, r *request) (route.Decision, error) {
 		return d, ctx.Err()
 	}
 	d.Fetch = false
-	i := c.snap.Primary()
-	if i < 0 || c.c.options.policy.ErrorOnTimeout || r.st.Hint.Route == route.HintToNode || r.st.Hint.After(r.text) != "" {
-		return d, fmt.Errorf("rwdb: the primary's position cannot be had: %w", err)
+	if errors.Is(err, errNoGTIDs) && c.mayFallBack(r) { // which is good for its own reads
+		d.Target, d.Server = route.ToPrimary, c.snap.Primary()
+		return d, nil
 	}
-	if d.Level == route.Global || d.Level == route.SCC || c.route.Unsettled() {
-		// A primary of which nothing is known may be an old one: only its own reads are certain.
-		d.Target, d.Server = route.ToPrimary, i
-	}
+	d.Target, d.Server, d.Error = route.ToPrimary, -1, "the primary's position cannot be had: "+err.Error()
+	r.tried = true
 	return d, nil
+}
+
+// mayFallBack tells whether a read may run on the primary where nothing is known of positions. A hint for one that
+// the primary may not have, or for another server, does not allow it.
+func (c *conn) mayFallBack(r *request) bool {
+	return !c.c.options.policy.ErrorOnTimeout && r.st.Hint.Route != route.HintToNode && r.st.Hint.After(r.text) == ""
 }
 
 func (c *conn) decideOnce(r *request) route.Decision {

@@ -101,7 +101,8 @@ func (c *conn) ownMemory() route.Memory {
 
 // try decides where the statement runs, and runs it, until that has been done or nothing can be.
 func (c *conn) try(ctx context.Context, r *request) error {
-	for attempt := 1; ; attempt++ {
+	for {
+		r.attempts++
 		d, err := c.decide(ctx, r)
 		if err != nil {
 			return err
@@ -119,10 +120,12 @@ func (c *conn) try(ctx context.Context, r *request) error {
 		}
 		d.Server = i
 		again, err := c.attempt(ctx, r, &d)
-		if !again || attempt >= maxAttempts {
+		if !again {
 			return err
 		}
-		c.c.counts.again.Add(1)
+		if r.attempts >= maxAttempts {
+			return errors.New("rwdb: the statement could not be run on any server: " + c.c.trouble())
+		}
 	}
 }
 
@@ -197,7 +200,7 @@ func (c *conn) awaitPrimary(ctx context.Context, r *request) (again bool, err er
 	})
 	switch {
 	case err == nil:
-		r.excluded, r.current, r.late = 0, nil, false // they were about the servers of before
+		r.attempts, r.excluded, r.current, r.late = 0, 0, nil, false // they were about the servers of before
 		return true, nil
 	case ctx.Err() != nil:
 		return false, ctx.Err()
@@ -247,6 +250,7 @@ func (c *conn) attempt(ctx context.Context, r *request, d *route.Decision) (agai
 	}
 	if again {
 		c.pending = begins
+		c.c.counts.again.Add(1)
 	}
 	if again || err != nil && !isServerError(err) {
 		return again, err
