@@ -50,6 +50,9 @@ type request struct {
 func (c *conn) request(op op, text string, args []driver.NamedValue) *request {
 	r := &c.req
 	*r = request{op: op, text: text, args: args, st: route.Classify(text, &c.route.Options)}
+	if r.st.Target == route.ToReplica && r.st.Facts.Any(route.FactLastInsertID) {
+		r.st.Target, r.st.Reason = route.ToPrimary, route.LastInsertID // whose link knows it
+	}
 	return r
 }
 

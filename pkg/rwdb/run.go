@@ -44,11 +44,7 @@ func (c *conn) run(ctx context.Context, r *request) error {
 	compares := r.given
 	c.route.Recall(then)
 	r.arrived = time.Now()
-	before := c.settle(w)
-	err := c.try(ctx, r)
-	c.route.Level, c.route.HasLevel = before.level, before.hasLevel
-	c.route.MaxStaleness, c.route.HasMaxStaleness = before.staleness, before.hasStaleness
-	c.route.Timeout, c.route.HasTimeout = before.waitTime, before.hasWaitTime
+	err := c.tryWith(ctx, w, r)
 	now := c.route.Memory()
 	if session == nil {
 		c.memory = now
@@ -61,10 +57,13 @@ func (c *conn) run(ctx context.Context, r *request) error {
 	return err
 }
 
-// settle has the session ask for what a context does, and returns what it asked for itself.
-func (c *conn) settle(w *wishes) (before wishes) {
+// tryWith is try with what a context asks for in the place of what the connection has set.
+func (c *conn) tryWith(ctx context.Context, w *wishes, r *request) error {
+	if !w.hasLevel && !w.hasStaleness && !w.hasWaitTime || r.st.Facts.Any(route.FactProxy) {
+		return c.try(ctx, r)
+	}
 	s := &c.route
-	before = wishes{
+	own := wishes{
 		level: s.Level, hasLevel: s.HasLevel, staleness: s.MaxStaleness, hasStaleness: s.HasMaxStaleness,
 		waitTime: s.Timeout, hasWaitTime: s.HasTimeout,
 	}
@@ -77,7 +76,11 @@ func (c *conn) settle(w *wishes) (before wishes) {
 	if w.hasWaitTime {
 		s.Timeout, s.HasTimeout = w.waitTime, true
 	}
-	return before
+	err := c.try(ctx, r)
+	s.Level, s.HasLevel = own.level, own.hasLevel
+	s.MaxStaleness, s.HasMaxStaleness = own.staleness, own.hasStaleness
+	s.Timeout, s.HasTimeout = own.waitTime, own.hasWaitTime
+	return err
 }
 
 // ownMemory is that of statements without a Session: what this connection has been shown, and what any statement

@@ -34,7 +34,7 @@ func newSite(t *testing.T, f flavor.Flavor, change func(*rwdb.Options, *sandbox.
 	t.Helper()
 	so := sandbox.Options{Flavor: f}
 	s := &site{}
-	s.options = rwdb.Options{MonitorInterval: 200 * time.Millisecond, Observe: s.observe}
+	s.options = rwdb.Options{MonitorInterval: 200 * time.Millisecond, Observe: s.observe, Policy: patient}
 	if change != nil {
 		change(&s.options, &so)
 	}
@@ -50,6 +50,9 @@ func newSite(t *testing.T, f flavor.Flavor, change func(*rwdb.Options, *sandbox.
 	s.connector, s.db = s.open(t, s.options)
 	return s
 }
+
+// patient waits for replicas of a machine that is busy with other tests.
+func patient(p *route.Policy) { p.SessionTimeout, p.GlobalTimeout = 5*time.Second, 5*time.Second }
 
 // config is how the account connects to a server.
 func (s *site) config(server *sandbox.Server) *mysql.Config {

@@ -119,7 +119,7 @@ func TestVerify(t *testing.T) {
 func TestVerifyFaults(t *testing.T) {
 	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
 		s := verifySite(t, f, func(o *rwdb.Options, _ *sandbox.Options) {
-			o.PrimaryWait, o.Observe = 30*time.Second, nil
+			o.PrimaryWait, o.Observe, o.Policy = 30*time.Second, nil, nil
 		})
 		primary, replica, other := s.Primary(), s.Replica(1), s.Replica(2)
 		for _, level := range []route.Level{route.SessionLevel, route.Global} {
