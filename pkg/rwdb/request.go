@@ -32,6 +32,7 @@ type request struct {
 	st   route.Statement
 	stmt *stmt
 
+	decision route.Decision // the last one
 	arrived  time.Time
 	until    time.Time // how long a primary is waited for; zero before it is
 	tried    bool      // a primary was tried, and was none
@@ -83,7 +84,11 @@ func (r *request) changes() bool {
 
 // look writes what is known of the servers now into the conn's snapshot, but for those that have failed.
 func (c *conn) look(r *request) {
-	c.c.fill(&c.snap, time.Now())
+	now := r.arrived
+	if r.attempts != 1 || r.current != nil {
+		now = time.Now()
+	}
+	c.c.fill(&c.snap, now)
 	if r.current != nil {
 		c.snap.SetCurrent(r.current.Executed, r.current.Everything)
 	}
@@ -205,7 +210,7 @@ func (c *conn) place(d *route.Decision) int {
 // outcome is what the server said about the statement.
 func (c *conn) outcome(r *request, l *link, d *route.Decision, err error) route.Outcome {
 	h := l.heard()
-	out := route.Outcome{Failed: err != nil, Position: h.position, At: time.Now()}
+	out := route.Outcome{Failed: err != nil, Position: h.position}
 	if h.done && h.known && err == nil {
 		out.StatusKnown = true
 		out.InTransaction, out.AutocommitOff = h.status.Has(wire.InTransaction), !h.status.Has(wire.Autocommit)

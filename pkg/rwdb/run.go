@@ -106,23 +106,24 @@ func (c *conn) ownMemory() route.Memory {
 func (c *conn) try(ctx context.Context, r *request) error {
 	for {
 		r.attempts++
-		d, err := c.decide(ctx, r)
-		if err != nil {
+		d := &r.decision
+		var err error
+		if *d, err = c.decide(ctx, r); err != nil {
 			return err
 		}
 		if d.Target == route.Answer {
-			return c.answer(ctx, r, &d)
+			return c.answer(ctx, r, d)
 		}
-		i := c.place(&d)
+		i := c.place(d)
 		if d.Target == route.Refuse || i < 0 {
-			again, err := c.refused(ctx, r, &d)
+			again, err := c.refused(ctx, r, d)
 			if !again {
 				return err
 			}
 			continue
 		}
 		d.Server = i
-		again, err := c.attempt(ctx, r, &d)
+		again, err := c.attempt(ctx, r, d)
 		if !again {
 			return err
 		}
