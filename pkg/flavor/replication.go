@@ -92,6 +92,15 @@ func StartReplica(f Flavor, channel string) string { return replicaVerb(f, "STAR
 // channel; an empty name is the channel without a name.
 func StopReplica(f Flavor, channel string) string { return replicaVerb(f, "STOP", channel) }
 
+// ResetBinaryLogs returns the statement that deletes a server's binary logs, and with them what it knows of the
+// transactions that it has.
+func ResetBinaryLogs(f Flavor) string {
+	if f == MariaDB {
+		return "RESET MASTER"
+	}
+	return "RESET BINARY LOGS AND GTIDS"
+}
+
 // ReplicaThread is one half of a replication channel.
 type ReplicaThread uint8
 

@@ -37,11 +37,7 @@ func SetReadOnly(t testing.TB, f flavor.Flavor, s *sandbox.Server, on bool) {
 // Detach makes a replica a server without a source.
 func Detach(t testing.TB, f flavor.Flavor, s *sandbox.Server) {
 	t.Helper()
-	reset := "RESET REPLICA ALL"
-	if f == flavor.MariaDB {
-		reset = "RESET SLAVE ALL"
-	}
-	Exec(t, s, flavor.StopReplica(f, ""), reset)
+	Exec(t, s, flavor.StopReplica(f, ""), "RESET REPLICA ALL") // which MariaDB knows, too
 }
 
 // Follow makes a server replicate from another one. wasPrimary is for one that did not replicate
@@ -55,7 +51,7 @@ func Follow(t testing.TB, f flavor.Flavor, s, source *sandbox.Server, wasPrimary
 	if wasPrimary {
 		statements = nil
 		if f == flavor.MariaDB {
-			statements = []string{"SET GLOBAL gtid_slave_pos = @@gtid_binlog_pos"}
+			statements = []string{"SET GLOBAL " + flavor.AppliedPosition + " = @@gtid_binlog_pos"}
 		}
 	}
 	Exec(t, s, append(statements, change, flavor.StartReplica(f, ""))...)
@@ -104,10 +100,10 @@ func SameAs(t testing.TB, f flavor.Flavor, s, source *sandbox.Server) {
 func Rebuild(t testing.TB, f flavor.Flavor, s *sandbox.Server) {
 	t.Helper()
 	if f == flavor.MariaDB {
-		Exec(t, s, flavor.StopReplica(f, ""), "SET @at = @@GLOBAL.gtid_slave_pos", "RESET MASTER",
-			"SET GLOBAL gtid_slave_pos = @at", flavor.StartReplica(f, ""))
+		Exec(t, s, flavor.StopReplica(f, ""), "SET @at = @@GLOBAL."+flavor.AppliedPosition, flavor.ResetBinaryLogs(f),
+			"SET GLOBAL "+flavor.AppliedPosition+" = @at", flavor.StartReplica(f, ""))
 		return
 	}
-	Exec(t, s, flavor.StopReplica(f, ""), "SET @at = @@GLOBAL.gtid_executed", "RESET BINARY LOGS AND GTIDS",
+	Exec(t, s, flavor.StopReplica(f, ""), "SET @at = @@GLOBAL.gtid_executed", flavor.ResetBinaryLogs(f),
 		"SET GLOBAL gtid_purged = @at", flavor.StartReplica(f, ""))
 }
