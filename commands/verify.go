@@ -18,7 +18,7 @@ func verifyCommand(env *environment) *cli.Command {
 	return &cli.Command{
 		Name:      "verify",
 		Usage:     "does what is behind an address keep what a consistency level promises",
-		ArgsUsage: "TARGET",
+		ArgsUsage: "TARGET...",
 		Description: `Clients write numbers and read them, and every read is compared with what it had to see:
 the session's own writes, nothing older than the session has read, nothing of which something
 later was seen, everything that anybody had written. TARGET is a proxy or a server, of this
@@ -30,6 +30,9 @@ eventual promises nothing, weak monotonic reads, session own writes and order be
 scc and strong linearizable reads. --max-staleness D goes with any of them. Without both it is
 told what was kept.
 
+With --library each TARGET is a server of one cluster, and what is checked is package rwdb, by which
+Go programs read without a proxy.
+
 A run without violations may have had nothing to find. With --negative-control it is repeated
 at level eventual, or on the server of --control, and must find what the level excludes.
 
@@ -37,6 +40,7 @@ Exit codes: 0 kept, or nothing was promised; 1 not kept, or the control found no
 cannot be told; 130 interrupted, with the result so far.`,
 		UsageText: example("verify"),
 		Flags: append(append([]cli.Flag{
+			&cli.BoolFlag{Name: "library", Usage: "check the Go library on the servers of a cluster"},
 			&cli.StringFlag{Name: "write", Usage: "who takes the writes, if not TARGET"},
 			enumFlag("consistency", "", "what is promised", "eventual", "weak", "session", "global", "scc", "strong"),
 			durationFlag("max-staleness", 0, "promised besides: no read misses what was written longer ago than D"),
@@ -70,6 +74,7 @@ type verifying struct {
 	bounded  bool
 
 	read, write server
+	library     bool
 }
 
 const (
@@ -81,7 +86,11 @@ func runVerify(ctx context.Context, env *environment, c *cli.Context) error {
 	v := &verifying{env: env, c: c, print: newPrinter(env, c), progress: newProgress(env, c, 0), level: enum(c, "consistency")}
 	v.promise, _ = verify.PromiseOf(v.level)
 	v.bound, v.bounded = duration(c, "max-staleness")
-	if c.NArg() > 1 {
+	v.library = c.Bool("library")
+	switch {
+	case v.library && (c.NArg() < 2 || c.String("write") != ""):
+		return usagef("--library takes the servers of a cluster, the primary and its replicas, and finds out who takes the writes")
+	case !v.library && c.NArg() > 1:
 		return usagef("takes one TARGET; who takes the writes is named by --write")
 	}
 	o, err := v.options()
@@ -92,7 +101,7 @@ func runVerify(ctx context.Context, env *environment, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	servers, err := k.openAll(append([]string{c.Args().First()}, given(c, "write", "control")...))
+	servers, err := v.open(k)
 	if err != nil {
 		return err
 	}
@@ -119,6 +128,27 @@ func runVerify(ctx context.Context, env *environment, c *cli.Context) error {
 		return context.Cause(ctx)
 	}
 	return v.judge(results)
+}
+
+// open opens what is checked, and the servers that flags name.
+func (v *verifying) open(k *connector) ([]server, error) {
+	if !v.library {
+		return k.openAll(append([]string{v.c.Args().First()}, given(v.c, "write", control)...))
+	}
+	cluster, err := k.library(v.c.Args().Slice())
+	if err != nil {
+		return nil, err
+	}
+	servers := []server{cluster}
+	if v.c.String(control) == "" {
+		return servers, nil
+	}
+	named, err := k.openAll(given(v.c, control))
+	if err != nil {
+		closeAll(servers)
+		return nil, err
+	}
+	return append(servers, named...), nil
 }
 
 // given returns the flags' values that are not empty.
@@ -214,7 +244,11 @@ func (v *verifying) settings(level string, bounded bool) []string {
 // run makes one run on a server, with settings if it is mysqlrw.
 func (v *verifying) run(ctx context.Context, o verify.Options, on server, level string, settings []string) (verified, error) {
 	out := verified{}
-	if len(settings) > 0 {
+	switch {
+	case v.library && on.db == v.read.db:
+		out.level = level
+		ctx = v.asking(ctx, level)
+	case len(settings) > 0:
 		asking, cancel := within(ctx, o.Timeout)
 		knows, err := verify.KnowsSetting(asking, on.db, settings[0])
 		cancel()
