@@ -51,6 +51,45 @@ func newSite(t *testing.T, f flavor.Flavor, change func(*rwdb.Options, *sandbox.
 	return s
 }
 
+// fresh returns the site for another test: with a pool of its own, and the table as it was.
+func (s *site) fresh(t *testing.T, change func(*rwdb.Options)) *site {
+	t.Helper()
+	one := &site{Cluster: s.Cluster, options: s.options}
+	one.options.Observe = one.observe
+	if change != nil {
+		change(&one.options)
+	}
+	sandboxtest.Exec(t, s.Primary(), "DELETE FROM shop.item")
+	s.replicated(t)
+	one.connector, one.db = one.open(t, one.options)
+	return one
+}
+
+// TestStatements are the tests that leave the servers as they are, and so can have the same ones.
+func TestStatements(t *testing.T) {
+	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
+		s := newSite(t, f, nil)
+		for _, tt := range []struct {
+			name string
+			test func(*testing.T, *site)
+		}{
+			{"splitting", testSplitting},
+			{"session moves", testSessionMoves},
+			{"tokens", testTokens},
+			{"timeouts", testTimeouts},
+			{"levels", testLevels},
+			{"one session at once", testOneSessionAtOnce},
+			{"transactions", testTransactions},
+			{"text transactions", testTextTransactions},
+			{"settings", testSettings},
+			{"prepared", testPrepared},
+			{"unnamed", testUnnamed},
+		} {
+			t.Run(tt.name, func(t *testing.T) { tt.test(t, s) })
+		}
+	})
+}
+
 // patient waits for replicas of a machine that is busy with other tests.
 func patient(p *route.Policy) { p.SessionTimeout, p.GlobalTimeout = 5*time.Second, 5*time.Second }
 
@@ -146,27 +185,25 @@ func number(t *testing.T, db interface {
 	return n
 }
 
-func TestSplitting(t *testing.T) {
-	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
-		s := newSite(t, f, nil)
-		ctx := t.Context()
-		exec(t, s.db, ctx, "INSERT INTO item VALUES (1, 10)")
-		if o := s.last(t); o.Server != "primary" || o.Class != route.Write {
-			t.Errorf("the write: %+v", o)
+func testSplitting(t *testing.T, s *site) {
+	s = s.fresh(t, nil)
+	ctx := t.Context()
+	exec(t, s.db, ctx, "INSERT INTO item VALUES (1, 10)")
+	if o := s.last(t); o.Server != "primary" || o.Class != route.Write {
+		t.Errorf("the write: %+v", o)
+	}
+	for i := range 50 {
+		exec(t, s.db, ctx, "UPDATE item SET price = ? WHERE id = ?", i, 1)
+		if n := number(t, s.db, ctx, "SELECT price FROM item WHERE id = 1"); n != i {
+			t.Fatalf("read %d after writing %d: %+v", n, i, s.last(t))
 		}
-		for i := range 50 {
-			exec(t, s.db, ctx, "UPDATE item SET price = ? WHERE id = ?", i, 1)
-			if n := number(t, s.db, ctx, "SELECT price FROM item WHERE id = 1"); n != i {
-				t.Fatalf("read %d after writing %d: %+v", n, i, s.last(t))
-			}
-			if n := number(t, s.db, ctx, "SELECT price FROM item WHERE id = ?", 1); n != i {
-				t.Fatalf("read %d after writing %d, with an argument: %+v", n, i, s.last(t))
-			}
+		if n := number(t, s.db, ctx, "SELECT price FROM item WHERE id = ?", 1); n != i {
+			t.Fatalf("read %d after writing %d, with an argument: %+v", n, i, s.last(t))
 		}
-		if st := s.connector.Stats(); st.ReadsOnReplicas < 90 {
-			t.Errorf("of 100 reads %d ran on replicas: %+v, the last one: %+v", st.ReadsOnReplicas, st, s.last(t))
-		} else {
-			t.Logf("%+v", st)
-		}
-	})
+	}
+	if st := s.connector.Stats(); st.ReadsOnReplicas < 90 {
+		t.Errorf("of 100 reads %d ran on replicas: %+v, the last one: %+v", st.ReadsOnReplicas, st, s.last(t))
+	} else {
+		t.Logf("%+v", st)
+	}
 }

@@ -23,249 +23,239 @@ func (s *site) ran(t *testing.T, what, server string) {
 	}
 }
 
-func TestTransactions(t *testing.T) {
-	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
-		s := newSite(t, f, nil)
-		ctx := t.Context()
-		exec(t, s.db, ctx, "INSERT INTO item VALUES (1, 1)")
+func testTransactions(t *testing.T, s *site) {
+	s = s.fresh(t, nil)
+	ctx := t.Context()
+	exec(t, s.db, ctx, "INSERT INTO item VALUES (1, 1)")
 
-		tx, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := number(t, tx, ctx, priceOf1); n != 1 {
-			t.Errorf("reads %d", n)
-		}
-		s.ran(t, "a read of a transaction", "primary")
-		exec(t, tx, ctx, "UPDATE item SET price = 2 WHERE id = 1")
-		if n := number(t, tx, ctx, priceOf1); n != 2 {
-			t.Errorf("reads %d in the transaction that wrote 2", n)
-		}
-		var isolation string
-		column := map[flavor.Flavor]string{flavor.MySQL: "@@transaction_isolation", flavor.MariaDB: "@@tx_isolation"}[f]
-		if err := tx.QueryRowContext(ctx, "SELECT "+column).Scan(&isolation); err != nil {
-			t.Error(err)
-		}
-		if err := tx.Commit(); err != nil {
-			t.Fatal(err)
-		}
-		if n := number(t, s.db, ctx, priceOf1); n != 2 {
-			t.Errorf("reads %d after a commit of 2: %+v", n, s.last(t))
-		}
-		s.ran(t, "a read after a transaction", "replica")
+	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := number(t, tx, ctx, priceOf1); n != 1 {
+		t.Errorf("reads %d", n)
+	}
+	s.ran(t, "a read of a transaction", "primary")
+	exec(t, tx, ctx, "UPDATE item SET price = 2 WHERE id = 1")
+	if n := number(t, tx, ctx, priceOf1); n != 2 {
+		t.Errorf("reads %d in the transaction that wrote 2", n)
+	}
+	var isolation string
+	column := map[flavor.Flavor]string{flavor.MySQL: "@@transaction_isolation", flavor.MariaDB: "@@tx_isolation"}[s.Cluster.Flavor]
+	if err := tx.QueryRowContext(ctx, "SELECT "+column).Scan(&isolation); err != nil {
+		t.Error(err)
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if n := number(t, s.db, ctx, priceOf1); n != 2 {
+		t.Errorf("reads %d after a commit of 2: %+v", n, s.last(t))
+	}
+	s.ran(t, "a read after a transaction", "replica")
 
-		tx, err = s.db.BeginTx(ctx, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		exec(t, tx, ctx, "UPDATE item SET price = 3 WHERE id = 1")
-		if err := tx.Rollback(); err != nil {
-			t.Fatal(err)
-		}
-		if n := number(t, s.db, ctx, priceOf1); n != 2 {
-			t.Errorf("reads %d after a rollback", n)
-		}
-		exec(t, s.db, ctx, "UPDATE item SET price = 4 WHERE id = 1")
-		tx, err = s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := number(t, tx, ctx, priceOf1); n != 4 {
-			t.Errorf("a read-only transaction reads %d", n)
-		}
-		s.ran(t, "a read-only transaction", "replica")
-		exec(t, s.db, ctx, "UPDATE item SET price = 5 WHERE id = 1")
-		s.replicated(t)
-		if n := number(t, tx, ctx, priceOf1); n != 4 {
-			t.Errorf("a read-only transaction does not keep its snapshot: it reads %d", n)
-		}
-		if _, err := tx.ExecContext(ctx, "UPDATE item SET price = 6 WHERE id = 1"); err == nil {
-			t.Error("a read-only transaction writes")
-		}
-		if err := tx.Commit(); err != nil {
-			t.Error(err)
-		}
-		statements := s.connector.Stats()
-		if tx, err = s.db.BeginTx(ctx, nil); err != nil {
-			t.Fatal(err)
-		}
-		if err := tx.Commit(); err != nil {
-			t.Error(err)
-		}
-		if now := s.connector.Stats(); now.ReadsOnPrimary != statements.ReadsOnPrimary {
-			t.Errorf("%+v, %+v", statements, now)
-		}
-		if _, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelSnapshot}); err == nil {
-			t.Error("an isolation level that there is not is taken")
-		}
-		cancelled, cancel := context.WithCancel(ctx)
-		cancel()
-		if _, err := s.db.BeginTx(cancelled, nil); !errors.Is(err, context.Canceled) {
-			t.Errorf("BeginTx of a cancelled context: %v", err)
-		}
-	})
+	tx, err = s.db.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec(t, tx, ctx, "UPDATE item SET price = 3 WHERE id = 1")
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if n := number(t, s.db, ctx, priceOf1); n != 2 {
+		t.Errorf("reads %d after a rollback", n)
+	}
+	exec(t, s.db, ctx, "UPDATE item SET price = 4 WHERE id = 1")
+	tx, err = s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := number(t, tx, ctx, priceOf1); n != 4 {
+		t.Errorf("a read-only transaction reads %d", n)
+	}
+	s.ran(t, "a read-only transaction", "replica")
+	exec(t, s.db, ctx, "UPDATE item SET price = 5 WHERE id = 1")
+	s.replicated(t)
+	if n := number(t, tx, ctx, priceOf1); n != 4 {
+		t.Errorf("a read-only transaction does not keep its snapshot: it reads %d", n)
+	}
+	if _, err := tx.ExecContext(ctx, "UPDATE item SET price = 6 WHERE id = 1"); err == nil {
+		t.Error("a read-only transaction writes")
+	}
+	if err := tx.Commit(); err != nil {
+		t.Error(err)
+	}
+	statements := s.connector.Stats()
+	if tx, err = s.db.BeginTx(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Commit(); err != nil {
+		t.Error(err)
+	}
+	if now := s.connector.Stats(); now.ReadsOnPrimary != statements.ReadsOnPrimary {
+		t.Errorf("%+v, %+v", statements, now)
+	}
+	if _, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelSnapshot}); err == nil {
+		t.Error("an isolation level that there is not is taken")
+	}
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := s.db.BeginTx(cancelled, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("BeginTx of a cancelled context: %v", err)
+	}
 }
 
-// TestTextTransactions: transactions that a program begins and ends by statements.
-func TestTextTransactions(t *testing.T) {
-	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
-		s := newSite(t, f, nil)
-		ctx, c := t.Context(), s.conn(t, s.db)
-		exec(t, c, ctx, "INSERT INTO item VALUES (1, 1)")
-		exec(t, c, ctx, "BEGIN")
-		number(t, c, ctx, priceOf1)
-		s.ran(t, "a read behind BEGIN", "primary")
-		exec(t, c, ctx, "UPDATE item SET price = 2 WHERE id = 1")
-		exec(t, c, ctx, "ROLLBACK")
-		if n := number(t, c, ctx, priceOf1); n != 1 {
-			t.Errorf("reads %d", n)
-		}
-		s.ran(t, "a read behind ROLLBACK", "replica")
-		exec(t, c, ctx, "START TRANSACTION READ ONLY")
-		number(t, c, ctx, priceOf1)
-		s.ran(t, "a read behind START TRANSACTION READ ONLY", "replica")
-		exec(t, c, ctx, "COMMIT")
-		exec(t, c, ctx, "SET autocommit = 0")
-		exec(t, c, ctx, "UPDATE item SET price = 3 WHERE id = 1")
-		if n := number(t, s.db, ctx, priceOf1); n != 1 {
-			t.Errorf("another connection reads %d before the commit", n)
-		}
-		exec(t, c, ctx, "COMMIT")
-		exec(t, c, ctx, "SET autocommit = 1")
-		if n := number(t, s.db, ctx, priceOf1); n != 3 {
-			t.Errorf("another connection reads %d after the commit: %+v", n, s.last(t))
-		}
-		number(t, c, ctx, priceOf1)
-		s.ran(t, "a read with autocommit again", "replica")
-	})
+// testTextTransactions: transactions that a program begins and ends by statements.
+func testTextTransactions(t *testing.T, s *site) {
+	s = s.fresh(t, nil)
+	ctx, c := t.Context(), s.conn(t, s.db)
+	exec(t, c, ctx, "INSERT INTO item VALUES (1, 1)")
+	exec(t, c, ctx, "BEGIN")
+	number(t, c, ctx, priceOf1)
+	s.ran(t, "a read behind BEGIN", "primary")
+	exec(t, c, ctx, "UPDATE item SET price = 2 WHERE id = 1")
+	exec(t, c, ctx, "ROLLBACK")
+	if n := number(t, c, ctx, priceOf1); n != 1 {
+		t.Errorf("reads %d", n)
+	}
+	s.ran(t, "a read behind ROLLBACK", "replica")
+	exec(t, c, ctx, "START TRANSACTION READ ONLY")
+	number(t, c, ctx, priceOf1)
+	s.ran(t, "a read behind START TRANSACTION READ ONLY", "replica")
+	exec(t, c, ctx, "COMMIT")
+	exec(t, c, ctx, "SET autocommit = 0")
+	exec(t, c, ctx, "UPDATE item SET price = 3 WHERE id = 1")
+	if n := number(t, s.db, ctx, priceOf1); n != 1 {
+		t.Errorf("another connection reads %d before the commit", n)
+	}
+	exec(t, c, ctx, "COMMIT")
+	exec(t, c, ctx, "SET autocommit = 1")
+	if n := number(t, s.db, ctx, priceOf1); n != 3 {
+		t.Errorf("another connection reads %d after the commit: %+v", n, s.last(t))
+	}
+	number(t, c, ctx, priceOf1)
+	s.ran(t, "a read with autocommit again", "replica")
 }
 
-// TestSettings: what a statement sets holds wherever the next one runs; what lives on one connection stays there.
-func TestSettings(t *testing.T) {
-	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
-		s := newSite(t, f, nil)
-		ctx, c := t.Context(), s.conn(t, s.db)
-		exec(t, c, ctx, "INSERT INTO item VALUES (1, 1)")
-		s.replicated(t)
-		number(t, c, ctx, priceOf1)
-		s.ran(t, "the first read", "replica")
-		exec(t, c, ctx, "SET SESSION group_concat_max_len = 4321, @a = 17")
-		exec(t, c, ctx, "SET SESSION max_join_size = ?", 123456)
-		for _, to := range []string{"/* to server replica1 */", "/* to server replica2 */", "/* to master */"} {
-			if n := number(t, c, ctx, "SELECT "+to+" @@group_concat_max_len + @@max_join_size FROM item"); n != 4321+123456 {
-				t.Errorf("%s: %d: %+v", to, n, s.last(t))
-			}
-			if n := number(t, c, ctx, "SELECT "+to+" @a FROM item"); n != 17 {
-				t.Errorf("%s: @a is %d: %+v", to, n, s.last(t))
-			}
+// testSettings: what a statement sets holds wherever the next one runs; what lives on one connection stays there.
+func testSettings(t *testing.T, s *site) {
+	s = s.fresh(t, nil)
+	ctx, c := t.Context(), s.conn(t, s.db)
+	exec(t, c, ctx, "INSERT INTO item VALUES (1, 1)")
+	s.replicated(t)
+	number(t, c, ctx, priceOf1)
+	s.ran(t, "the first read", "replica")
+	exec(t, c, ctx, "SET SESSION group_concat_max_len = 4321, @a = 17")
+	exec(t, c, ctx, "SET SESSION max_join_size = ?", 123456)
+	for _, to := range []string{"/* to server replica1 */", "/* to server replica2 */", "/* to master */"} {
+		if n := number(t, c, ctx, "SELECT "+to+" @@group_concat_max_len + @@max_join_size FROM item"); n != 4321+123456 {
+			t.Errorf("%s: %d: %+v", to, n, s.last(t))
 		}
-		exec(t, c, ctx, "CREATE TEMPORARY TABLE mine (id INT)")
-		exec(t, c, ctx, "INSERT INTO mine VALUES (7)")
-		if n := number(t, c, ctx, "SELECT id FROM mine"); n != 7 {
-			t.Errorf("the temporary table has %d", n)
+		if n := number(t, c, ctx, "SELECT "+to+" @a FROM item"); n != 17 {
+			t.Errorf("%s: @a is %d: %+v", to, n, s.last(t))
 		}
-		s.ran(t, "a read of a temporary table", "primary")
-		number(t, c, ctx, priceOf1)
-		s.ran(t, "another read", "replica")
-		if n := number(t, c, ctx, "SELECT GET_LOCK('rwdb', 0)"); n != 1 {
-			t.Error("GET_LOCK")
-		}
-		number(t, c, ctx, priceOf1)
-		s.ran(t, "a read with a lock held", "primary")
-		number(t, c, ctx, "SELECT RELEASE_LOCK('rwdb')")
-		exec(t, s.db, ctx, "CREATE TABLE line (id INT AUTO_INCREMENT PRIMARY KEY, n INT)")
-		r := exec(t, c, ctx, "INSERT INTO line (n) VALUES (5)")
-		id, err := r.LastInsertId()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := number(t, c, ctx, "SELECT LAST_INSERT_ID()"); int64(n) != id {
-			t.Errorf("LAST_INSERT_ID() is %d, the answer said %d: %+v", n, id, s.last(t))
-		}
-		if n := number(t, c, ctx, "SELECT n FROM line WHERE id = LAST_INSERT_ID()"); n != 5 {
-			t.Errorf("%d: %+v", n, s.last(t))
-		}
-	})
+	}
+	exec(t, c, ctx, "CREATE TEMPORARY TABLE mine (id INT)")
+	exec(t, c, ctx, "INSERT INTO mine VALUES (7)")
+	if n := number(t, c, ctx, "SELECT id FROM mine"); n != 7 {
+		t.Errorf("the temporary table has %d", n)
+	}
+	s.ran(t, "a read of a temporary table", "primary")
+	number(t, c, ctx, priceOf1)
+	s.ran(t, "another read", "replica")
+	if n := number(t, c, ctx, "SELECT GET_LOCK('rwdb', 0)"); n != 1 {
+		t.Error("GET_LOCK")
+	}
+	number(t, c, ctx, priceOf1)
+	s.ran(t, "a read with a lock held", "primary")
+	number(t, c, ctx, "SELECT RELEASE_LOCK('rwdb')")
+	exec(t, s.db, ctx, "CREATE TABLE line (id INT AUTO_INCREMENT PRIMARY KEY, n INT)")
+	r := exec(t, c, ctx, "INSERT INTO line (n) VALUES (5)")
+	id, err := r.LastInsertId()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := number(t, c, ctx, "SELECT LAST_INSERT_ID()"); int64(n) != id {
+		t.Errorf("LAST_INSERT_ID() is %d, the answer said %d: %+v", n, id, s.last(t))
+	}
+	if n := number(t, c, ctx, "SELECT n FROM line WHERE id = LAST_INSERT_ID()"); n != 5 {
+		t.Errorf("%d: %+v", n, s.last(t))
+	}
 }
 
-// TestPrepared: a prepared statement runs where it must each time, on any of its servers.
-func TestPrepared(t *testing.T) {
-	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
-		s := newSite(t, f, nil)
-		ctx := t.Context()
-		exec(t, s.db, ctx, "CREATE TABLE fresh (id INT PRIMARY KEY, n INT)")
-		read, err := s.db.PrepareContext(ctx, "SELECT n FROM fresh WHERE id = ?")
-		if err != nil {
-			t.Fatalf("prepare a read of a table that was just made: %v", err)
-		}
-		defer read.Close()
-		write, err := s.db.PrepareContext(ctx, "INSERT INTO fresh VALUES (?, ?)")
-		if err != nil {
+// testPrepared: a prepared statement runs where it must each time, on any of its servers.
+func testPrepared(t *testing.T, s *site) {
+	s = s.fresh(t, nil)
+	ctx := t.Context()
+	exec(t, s.db, ctx, "CREATE TABLE fresh (id INT PRIMARY KEY, n INT)")
+	read, err := s.db.PrepareContext(ctx, "SELECT n FROM fresh WHERE id = ?")
+	if err != nil {
+		t.Fatalf("prepare a read of a table that was just made: %v", err)
+	}
+	defer read.Close()
+	write, err := s.db.PrepareContext(ctx, "INSERT INTO fresh VALUES (?, ?)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer write.Close()
+	for i := range 60 {
+		if _, err := write.ExecContext(ctx, i, i+100); err != nil {
 			t.Fatal(err)
 		}
-		defer write.Close()
-		for i := range 60 {
-			if _, err := write.ExecContext(ctx, i, i+100); err != nil {
-				t.Fatal(err)
-			}
-			s.ran(t, "a prepared write", "primary")
-			var n int
-			if err := read.QueryRowContext(ctx, i).Scan(&n); err != nil || n != i+100 {
-				t.Fatalf("%d: reads %d, %v: %+v", i, n, err, s.last(t))
-			}
-		}
-		if st := s.connector.Stats(); st.ReadsOnReplicas < 50 {
-			t.Errorf("%+v", st)
-		}
-		if _, err := s.db.PrepareContext(ctx, "SELECT nonsense FROM fresh"); err == nil {
-			t.Error("a statement that cannot be prepared is")
-		}
-		if _, err := read.QueryContext(ctx, 1, 2); err == nil {
-			t.Error("a statement takes too many arguments")
-		}
-		tx, err := s.db.BeginTx(ctx, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := tx.StmtContext(ctx, write).ExecContext(ctx, 1000, 1); err != nil {
-			t.Fatal(err)
-		}
+		s.ran(t, "a prepared write", "primary")
 		var n int
-		if err := tx.StmtContext(ctx, read).QueryRowContext(ctx, 1000).Scan(&n); err != nil || n != 1 {
-			t.Errorf("in a transaction: %d, %v", n, err)
+		if err := read.QueryRowContext(ctx, i).Scan(&n); err != nil || n != i+100 {
+			t.Fatalf("%d: reads %d, %v: %+v", i, n, err, s.last(t))
 		}
-		s.ran(t, "a prepared read of a transaction", "primary")
-		if err := tx.Rollback(); err != nil {
-			t.Error(err)
-		}
-	})
+	}
+	if st := s.connector.Stats(); st.ReadsOnReplicas < 50 {
+		t.Errorf("%+v", st)
+	}
+	if _, err := s.db.PrepareContext(ctx, "SELECT nonsense FROM fresh"); err == nil {
+		t.Error("a statement that cannot be prepared is")
+	}
+	if _, err := read.QueryContext(ctx, 1, 2); err == nil {
+		t.Error("a statement takes too many arguments")
+	}
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.StmtContext(ctx, write).ExecContext(ctx, 1000, 1); err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := tx.StmtContext(ctx, read).QueryRowContext(ctx, 1000).Scan(&n); err != nil || n != 1 {
+		t.Errorf("in a transaction: %d, %v", n, err)
+	}
+	s.ran(t, "a prepared read of a transaction", "primary")
+	if err := tx.Rollback(); err != nil {
+		t.Error(err)
+	}
 }
 
-// TestUnnamed: a change whose number nobody knows when the statement returns is seen all the same.
-func TestUnnamed(t *testing.T) {
-	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
-		s := newSite(t, f, func(o *rwdb.Options, _ *sandbox.Options) { o.Policy = nil })
-		ctx := t.Context()
-		exec(t, s.db, ctx, "INSERT INTO item VALUES (1, 0)")
-		exec(t, s.db, ctx, "CREATE PROCEDURE raise_price() BEGIN SELECT REPEAT('x', 100000) AS big; UPDATE item SET price = price + 1 WHERE id = 1; END")
-		s.replicated(t)
-		s.hold(t)
-		var se rwdb.Session
-		for i, in := range []context.Context{ctx, rwdb.WithSession(ctx, &se)} {
-			rows, err := s.db.QueryContext(in, "CALL raise_price()")
-			if err != nil {
-				t.Fatal(err)
-			}
-			for rows.Next() || rows.NextResultSet() {
-			}
-			if err := rows.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if n := number(t, s.db, in, priceOf1); n != i+1 {
-				t.Errorf("reads %d after %d calls: %+v", n, i+1, s.last(t))
-			}
+// testUnnamed: a change whose number nobody knows when the statement returns is seen all the same.
+func testUnnamed(t *testing.T, s *site) {
+	s = s.fresh(t, func(o *rwdb.Options) { o.Policy = nil })
+	ctx := t.Context()
+	exec(t, s.db, ctx, "INSERT INTO item VALUES (1, 0)")
+	exec(t, s.db, ctx, "CREATE PROCEDURE raise_price() BEGIN SELECT REPEAT('x', 100000) AS big; UPDATE item SET price = price + 1 WHERE id = 1; END")
+	s.replicated(t)
+	s.hold(t)
+	var se rwdb.Session
+	for i, in := range []context.Context{ctx, rwdb.WithSession(ctx, &se)} {
+		rows, err := s.db.QueryContext(in, "CALL raise_price()")
+		if err != nil {
+			t.Fatal(err)
 		}
-	})
+		for rows.Next() || rows.NextResultSet() {
+		}
+		if err := rows.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if n := number(t, s.db, in, priceOf1); n != i+1 {
+			t.Errorf("reads %d after %d calls: %+v", n, i+1, s.last(t))
+		}
+	}
 }
 
 // TestLongSets: where a server's GTID set is too long to come with every answer, a session's own writes are seen.
