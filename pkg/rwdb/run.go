@@ -221,29 +221,47 @@ func (c *conn) attempt(ctx context.Context, r *request, d *route.Decision) (agai
 	if err := c.prepareLink(ctx, l, r, d); err != nil {
 		return c.failed(ctx, r, l, d, err, false)
 	}
-	if d.Wait > 0 {
+	waits := d.Wait > 0
+	switch {
+	case waits && !l.opaque():
+		c.c.counts.waits.Add(1)
+		l.net.arm(c.waitQuery(d))
+		defer l.net.disarm()
+	case waits:
 		there, err := c.wait(ctx, r, l, d)
-		switch {
-		case err != nil:
+		if err != nil {
 			return c.failed(ctx, r, l, d, err, false)
-		case !there && d.Fallback == route.Refuse:
-			d.Error = route.TimeoutText
-			d.Target = route.Refuse
-			return c.refused(ctx, r, d)
-		case !there:
-			r.late = true
-			return true, nil
 		}
+		if !there {
+			return c.tooLate(ctx, r, d)
+		}
+		waits = false
 	}
 	begins := c.pending
 	if begins.is && !d.Split && d.Target != route.ToAll && r.op != opPrepare {
-		if err := c.begin(ctx, l); err != nil {
+		if err := c.begin(ctx, l); err != nil && !(waits && l.net.ahead.late) {
 			return c.failed(ctx, r, l, d, err, false)
 		}
 	}
-	l.acquire()
-	err = r.do(ctx, l)
-	l.returned()
+	if !waits || !l.net.ahead.late {
+		l.acquire()
+		err = r.do(ctx, l)
+		l.returned()
+	}
+	if waits {
+		r.waited += l.net.ahead.took
+		if l.net.ahead.late {
+			l.release()
+			if begins.is || !l.conn.IsValid() { // what has begun there is over
+				c.drop(d.Server)
+				c.pending = begins
+			}
+			return c.tooLate(ctx, r, d)
+		}
+		if l.net.ahead.reached {
+			l.from.learn(l.net.epoch, d.Require)
+		}
+	}
 	if err != nil && !isServerError(err) {
 		again, err = c.failed(ctx, r, l, d, err, true)
 	} else if err != nil && isReadOnly(err) && c.route.Transaction.Server == "" {
@@ -278,21 +296,36 @@ func (c *conn) prepareLink(ctx context.Context, l *link, r *request, d *route.De
 	return l.shorten(ctx)
 }
 
-// wait has the server wait for the position that the read needs.
-func (c *conn) wait(ctx context.Context, r *request, l *link, d *route.Decision) (there bool, err error) {
+// tooLate goes on after a wait that ended in vain.
+func (c *conn) tooLate(ctx context.Context, r *request, d *route.Decision) (again bool, err error) {
+	c.c.counts.late.Add(1)
+	if d.Fallback == route.Refuse {
+		d.Error, d.Target = route.TimeoutText, route.Refuse
+		return c.refused(ctx, r, d)
+	}
+	r.late = true
+	return true, nil
+}
+
+// waitQuery is how the server waits for the position that the read needs.
+func (c *conn) waitQuery(d *route.Decision) string {
 	missing, err := c.snap.Servers[d.Server].Position.Missing(d.Require)
 	if err != nil {
 		missing = d.Require
 	}
+	return waitpos.Query(c.c.monitor.Server(d.Server), missing, d.Wait)
+}
+
+// wait has the server wait for the position that the read needs, where that cannot leave with the read.
+func (c *conn) wait(ctx context.Context, r *request, l *link, d *route.Decision) (there bool, err error) {
 	epoch, began := l.from.epoch(), time.Now()
-	_, values, err := l.row(ctx, waitpos.Query(c.c.monitor.Server(d.Server), missing, d.Wait))
+	_, values, err := l.row(ctx, c.waitQuery(d))
 	r.waited += time.Since(began)
 	c.c.counts.waits.Add(1)
 	if err != nil && !isServerError(err) {
 		return false, err
 	}
 	if err != nil || len(values) != 1 || values[0] == nil || !waitpos.Arrived([]byte(fmt.Sprint(values[0])), false) {
-		c.c.counts.late.Add(1)
 		return false, nil
 	}
 	l.from.learn(epoch, d.Require)

@@ -125,7 +125,7 @@ func testTimeouts(t *testing.T, s *site) {
 	exec(t, s.db, t.Context(), "INSERT INTO item VALUES (1, 1)")
 	s.replicated(t)
 	o := s.options
-	o.Policy = func(p *route.Policy) { p.ErrorOnTimeout = true }
+	o.Policy = func(p *route.Policy) { p.ErrorOnTimeout, p.MaxLag = true, 0 } // a replica that is held is not left out
 	strict, db := s.open(t, o)
 	release := s.hold(t)
 	for _, level := range []route.Level{route.SessionLevel, route.Global} {
@@ -149,6 +149,7 @@ func testTimeouts(t *testing.T, s *site) {
 	if st := strict.Stats(); st.Refused == 0 {
 		t.Errorf("%+v", st)
 	}
+	s.lateReads(t)
 	ctx := rwdb.WithWait(t.Context(), time.Minute)
 	done := make(chan error, 1)
 	go func() {
@@ -159,6 +160,48 @@ func testTimeouts(t *testing.T, s *site) {
 	release()
 	if err := <-done; err != nil {
 		t.Errorf("a read that waits for as long as it takes: %v", err)
+	}
+}
+
+// lateReads runs reads of all kinds whose wait ends in vain: the answer of the server that is behind is for nobody,
+// whatever its size.
+func (s *site) lateReads(t *testing.T) {
+	t.Helper()
+	ctx := t.Context()
+	c := s.conn(t, s.db)
+	stmt, err := c.PrepareContext(ctx, "SELECT price FROM item WHERE id = ?")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stmt.Close()
+	late := s.connector.Stats().WaitsInVain
+	for i := range 5 {
+		exec(t, c, ctx, "UPDATE item SET price = price + 1 WHERE id = 1")
+		want := number(t, c, rwdb.WithLevel(ctx, route.Strong), priceOf1)
+		var n int
+		if err := stmt.QueryRowContext(ctx, 1).Scan(&n); err != nil || n != want {
+			t.Errorf("a prepared read: %d, %v, want %d: %+v", n, err, want, s.last(t))
+		}
+		if n := number(t, c, ctx, "SELECT price FROM item WHERE id = ?", 1); n != want {
+			t.Errorf("a read with an argument: %d, want %d: %+v", n, want, s.last(t))
+		}
+		var big string
+		if err := c.QueryRowContext(ctx, "SELECT REPEAT(price % 10, 3000000) FROM item").Scan(&big); err != nil || big != strings.Repeat(fmt.Sprint(want%10), 3000000) {
+			t.Errorf("a large read: %d bytes, %v, want %d: %+v", len(big), err, want, s.last(t))
+		}
+		tx, err := c.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelReadCommitted})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := number(t, tx, ctx, priceOf1); n != want {
+			t.Errorf("a read-only transaction: %d, want %d: %+v", n, want, s.last(t))
+		}
+		if err := tx.Commit(); err != nil {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+	if now := s.connector.Stats().WaitsInVain; now < late+10 {
+		t.Errorf("only %d waits ended in vain: nothing is proved", now-late)
 	}
 }
 

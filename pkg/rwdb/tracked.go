@@ -37,6 +37,7 @@ type tracked struct {
 	rest  []byte          // what must be seen together with what comes next
 	reply wire.Answer
 	heard heard
+	ahead ahead
 
 	text     []byte     // of the last position, so that an equal one is not read again
 	position gtid.Value // which it is
@@ -85,8 +86,18 @@ func listening(dial func(ctx context.Context, network, address string) (net.Conn
 }
 
 // Read has the link hear what the driver reads.
-func (t *tracked) Read(b []byte) (int, error) {
-	n, err := t.Conn.Read(b)
+func (t *tracked) Read(b []byte) (n int, err error) {
+	if t.ahead.sent {
+		if err := t.settle(); err != nil {
+			return 0, err
+		}
+	}
+	if held := t.ahead.held; len(held) > 0 {
+		n = copy(b, held)
+		t.ahead.held = held[n:]
+	} else {
+		n, err = t.Conn.Read(b)
+	}
 	if n > 0 && t.stage != opaque {
 		t.hear(b[:n])
 	}
@@ -97,7 +108,12 @@ func (t *tracked) Read(b []byte) (int, error) {
 func (t *tracked) Write(b []byte) (int, error) {
 	switch {
 	case t.stage == commands && len(b) > wire.HeaderSize && b[wire.HeaderSize-1] == 0:
-		t.command(wire.Command(b[wire.HeaderSize]))
+		if t.command(wire.Command(b[wire.HeaderSize])) && t.ahead.query != "" {
+			if _, err := t.Conn.Write(t.withWait(b)); err != nil {
+				return 0, err
+			}
+			return len(b), nil
+		}
 	case t.stage == login && !t.asked:
 		t.asked = true
 		if asked := t.ask(b); asked != nil {
@@ -131,18 +147,20 @@ func (t *tracked) ask(b []byte) []byte {
 	return asked
 }
 
-// command begins another answer.
-func (t *tracked) command(c wire.Command) {
+// command begins another answer, unless the command has none.
+func (t *tracked) command(c wire.Command) bool {
 	switch c {
-	case wire.ComStmtClose, wire.ComStmtSendLongData, wire.ComQuit: // they have none
-		return
+	case wire.ComStmtClose, wire.ComStmtSendLongData, wire.ComQuit:
+		return false
 	}
 	t.heard = heard{}
 	t.rest = t.rest[:0]
 	t.epoch = t.link.from.epoch()
 	if !t.reply.Start(c, t.caps) {
 		t.stage = opaque
+		return false
 	}
+	return true
 }
 
 // hear goes through what a server says.
