@@ -17,6 +17,12 @@ type Result struct {
 	Rows    [][][]byte // as many values as columns; nil is NULL
 }
 
+// Text returns a value of the first row by the name of its column; "" if there is none, or it is NULL.
+func (r *Result) Text(column string) string {
+	text, _ := r.Get(0, column)
+	return text
+}
+
 // Get returns a value by the name of its column, in any letter case, since servers have changed
 // that. It is not there if there is no such row or column, or if it is NULL.
 func (r *Result) Get(row int, column string) (text string, ok bool) {

@@ -215,10 +215,7 @@ func (s *session) askDirectly(i int) (*standing, error) {
 	flavored := conn.Server().Flavor
 	r, err := conn.Query(ctx, status.StandingQuery(flavored))
 	if err == nil {
-		one.Standing, err = status.ReadStanding(flavored, func(column string) string {
-			text, _ := r.Get(0, column)
-			return text
-		})
+		one.Standing, err = status.ReadStanding(flavored, r.Text)
 	}
 	if err != nil {
 		s.aside()

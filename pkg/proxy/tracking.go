@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/mysqlrw/mysqlrw/pkg/backend"
@@ -97,15 +98,7 @@ func (s *session) narrowable(req *request, d *route.Decision) bool {
 	case d.Token == route.GivenToken || d.Target == route.Answer:
 		return false
 	}
-	if d.Wait > 0 {
-		return true
-	}
-	for _, r := range d.Reasons() {
-		if r == route.NothingCaughtUp {
-			return true
-		}
-	}
-	return false
+	return d.Wait > 0 || slices.Contains(d.Reasons(), route.NothingCaughtUp)
 }
 
 // narrow makes such a decision again, with what the read needs of the tables that it names.
@@ -153,10 +146,8 @@ func (s *session) awaitTracker(req *request, whole gtid.Value, source tracker.So
 // tablesOf returns the keys of the tables that a statement may read. They are good until the next call.
 func (s *session) tablesOf(req *request) (names []tracker.Key, known bool) {
 	text, schema := req.text, s.state.Schema()
-	if req.stmt != nil {
-		if req.stmt.text.preparedKey != s.preparedKey(req.stmt.text.text) {
-			return nil, false // it means what it meant in another schema, or mode
-		}
+	if req.stmt != nil && req.stmt.text.preparedKey != s.preparedKey(req.stmt.text.text) {
+		return nil, false // it means what it meant in another schema, or mode
 	}
 	s.names, known = tracker.Names(s.names[:0], text, schema, &s.route.Options.Options)
 	return s.names, known

@@ -208,11 +208,11 @@ func lifeOf(ctx context.Context, conn *backend.Conn) (life, error) {
 		return life{}, err
 	}
 	l := life{}
-	l.identity, _ = r.Get(0, "identity")
+	l.identity = r.Text("identity")
 	if r, err = conn.Query(ctx, "SHOW GLOBAL STATUS LIKE 'Uptime'"); err != nil {
 		return life{}, err
 	}
-	text, _ := r.Get(0, "Value")
+	text := r.Text("Value")
 	up, err := strconv.Atoi(text)
 	if err != nil {
 		return life{}, fmt.Errorf("read Uptime: %w", err)
@@ -228,10 +228,7 @@ func standing(ctx context.Context, conn *backend.Conn) (status.Standing, error) 
 	if err != nil {
 		return status.Standing{}, err
 	}
-	s, err := status.ReadStanding(f, func(column string) string {
-		text, _ := r.Get(0, column)
-		return text
-	})
+	s, err := status.ReadStanding(f, r.Text)
 	if err == nil && s.NoGTIDs {
 		err = errors.New("gtid_mode is not ON")
 	}

@@ -172,11 +172,14 @@ func (t *Tracker) tell() {
 	}
 }
 
+// knows tells whether Need can say more than no. The caller holds the lock.
+func (t *Tracker) knows() bool { return t.following && t.book.schema != nil }
+
 // Ready returns when Need can say more than no, or the cause if ctx ends before.
 func (t *Tracker) Ready(ctx context.Context) error {
 	for {
 		t.mu.Lock()
-		is, may := t.following && t.book.schema != nil, t.ready
+		is, may := t.knows(), t.ready
 		t.mu.Unlock()
 		if is {
 			return nil
@@ -194,7 +197,7 @@ func (t *Tracker) State() State {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := State{
-		Following: t.following, Ready: t.following && t.book.schema != nil, Read: t.book.read, Tables: len(t.book.tables),
+		Following: t.following, Ready: t.knows(), Read: t.book.read, Tables: len(t.book.tables),
 		Transactions: t.transactions.Load(), Schemas: t.schemas.Load(),
 	}
 	if !s.Ready {
@@ -221,7 +224,7 @@ func (t *Tracker) Need(tables []Key, all gtid.Value, source Source) (need gtid.V
 // waits when somebody has waited in vain does not. task is the caller's, nil for an ordinary goroutine.
 func (t *Tracker) Wait(task *netloop.Task, all gtid.Value, source Source, atMost time.Duration) bool {
 	t.mu.Lock()
-	if t.following && t.source == source && contains(t.book.read, all) {
+	if t.has(all, source) {
 		t.mu.Unlock()
 		return true
 	}
@@ -239,6 +242,11 @@ func (t *Tracker) Wait(task *netloop.Task, all gtid.Value, source Source, atMost
 	r.signal.Wait(task)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.has(all, source)
+}
+
+// has tells whether the log of a source has been read up to a position. The caller holds the lock.
+func (t *Tracker) has(all gtid.Value, source Source) bool {
 	return t.following && t.source == source && contains(t.book.read, all)
 }
 
