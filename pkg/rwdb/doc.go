@@ -24,10 +24,11 @@
 //
 // # What it costs
 //
-// Nothing at level eventual but a look at the text. On connections without TLS and compression the positions of
-// writes and reads come with the servers' answers; otherwise each write is followed by a question for the position.
-// A read after a write takes one more round trip at most, if no replica is known to have the write: the wait for
-// one. At level global the primary is asked for its position before each read, at most one question at a time.
+// At level eventual nothing but a look at the text. On connections without TLS and compression the positions of
+// writes and reads come with the servers' answers, and where a read has to wait for a replica, the wait leaves with
+// it: no level but global takes a round trip more. With TLS or compression a write is followed by a question for its
+// position, and a wait is a round trip of its own. At level global the primary is asked for its position before each
+// read, with at most one question at a time for all of them.
 //
 // # What differs from a pool of one server
 //
