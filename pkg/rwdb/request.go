@@ -222,11 +222,17 @@ func (c *conn) outcome(r *request, l *link, d *route.Decision, err error) route.
 	}
 	sure = sure || err == nil && c.wroteIn && r.st.Class != route.Rollback
 	c.wroteIn = false
-	if !sure || l.own || h.position.IsEmpty() {
-		return out
+	switch {
+	case err != nil || h.position.IsEmpty() || l.own:
+	case l.maria(): // which tells of a number only who got it
+		switch r.st.Class {
+		case route.Write, route.Load, route.DDL, route.Commit:
+			out.Wrote = true
+		}
+	case sure: // what was known before has no number of this statement
+		old, cannot := c.snap.Servers[d.Server].Position.Contains(h.position)
+		out.Wrote = cannot == nil && !old
 	}
-	old, cannot := c.snap.Servers[d.Server].Position.Contains(h.position)
-	out.Wrote = cannot == nil && (!old || l.maria()) // what was known before has no number of this statement
 	return out
 }
 
