@@ -121,7 +121,11 @@ func testTokens(t *testing.T, s *site) {
 // testTimeouts: where no replica can have a read in time it runs on the primary, or is refused with the text that
 // programs know. It is never stale.
 func testTimeouts(t *testing.T, s *site) {
-	s = s.fresh(t, func(o *rwdb.Options) { o.Policy = func(p *route.Policy) { p.MaxLag = 0 } }) // a replica that is held is not left out
+	s = s.fresh(t, func(o *rwdb.Options) {
+		o.Policy = func(p *route.Policy) { // a replica that is held is waited for, however late it is
+			p.MaxLag, p.SessionTimeout, p.GlobalTimeout = 0, 50*time.Millisecond, 50*time.Millisecond
+		}
+	})
 	exec(t, s.db, t.Context(), "INSERT INTO item VALUES (1, 1)")
 	s.replicated(t)
 	o := s.options
