@@ -1,0 +1,27 @@
+package shop_test
+
+import (
+	"testing"
+
+	"github.com/mysqlrw/mysqlrw/pkg/flavor"
+	"github.com/mysqlrw/mysqlrw/pkg/rwdb/examples"
+	"github.com/mysqlrw/mysqlrw/pkg/rwdb/examples/internal/shoptest"
+	shop "github.com/mysqlrw/mysqlrw/pkg/rwdb/examples/sqlx"
+	"github.com/mysqlrw/mysqlrw/pkg/sandbox/sandboxtest"
+)
+
+func TestShop(t *testing.T) {
+	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {
+		site := shoptest.New(t, f, examples.Statements()...)
+		s, err := shop.Open(t.Context(), site.Options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := shoptest.Case[shop.Item, shop.Order, int]{
+			Site: site, Shop: s,
+			Item:  func(i shop.Item) shoptest.Item { return shoptest.Item(i) },
+			Order: func(o shop.Order) shoptest.Order { return shoptest.Order(o) },
+		}
+		c.Run(t)
+	})
+}
