@@ -58,7 +58,7 @@ func New(t *testing.T, f flavor.Flavor, schema ...string) *Site {
 // one that is late: a machine that is busy with other tests is no reason to read on the primary.
 func policy(p *route.Policy) {
 	p.Balancer, p.MaxLag = route.WeightedRoundRobin, 0
-	p.SessionTimeout, p.GlobalTimeout = 10*time.Second, 10*time.Second
+	p.SessionTimeout, p.GlobalTimeout = 2*time.Second, 2*time.Second
 }
 
 // Replicated waits until all replicas have all that the primary has.
