@@ -49,7 +49,7 @@ func (c *conn) failed(ctx context.Context, r *request, l *link, d *route.Decisio
 	inside := c.route.Transaction.Server == c.c.servers[i].Name
 	c.drop(i)
 	unsent := !sent || errors.Is(why, driver.ErrBadConn)
-	if !unsent && r.changes() && (!inside || r.st.Class == route.Commit || r.st.Facts.Any(route.FactImplicitCommit)) {
+	if !unsent && r.writes && (!inside || r.st.Class == route.Commit || r.st.Facts.Any(route.FactImplicitCommit)) {
 		c.unsettle() // it may have taken effect
 	}
 	switch {
@@ -74,7 +74,7 @@ func (c *conn) elsewhere(ctx context.Context, r *request, d *route.Decision, sai
 	c.c.monitor.Recheck(i)
 	switch {
 	case c.snap.Servers[i].Role == route.Replica && r.st.Target == route.ToReplica: // the text hides a write
-		r.st.Target, r.st.Reason = route.ToPrimary, route.Writes
+		r.st.Target, r.st.Reason, r.writes = route.ToPrimary, route.Writes, true
 		return true, nil
 	case c.snap.Servers[i].Role == route.Replica || c.c.servers[i].Role != topology.Auto:
 		return false, said

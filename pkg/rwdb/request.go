@@ -40,6 +40,8 @@ type request struct {
 	attempts int
 	current  *standing // where the primary stood after it arrived, if it was asked
 	late     bool      // a wait for a position ended in vain
+	writes   bool      // it may change data, or end a transaction that did
+	ran      bool      // a server may have got it
 	waited   time.Duration
 	given    bool // its session has a token that is to be compared with the servers
 
@@ -70,8 +72,12 @@ func (r *request) repeatable() bool {
 }
 
 // changes tells whether the statement may change data, or end a transaction that did.
-func (r *request) changes() bool {
-	if r.st.Target == route.ToReplica || r.op == opPrepare {
+func (c *conn) changes(r *request) bool {
+	t := &c.route.Transaction
+	switch {
+	case r.st.Target == route.ToReplica, r.op == opPrepare:
+		return false
+	case r.st.Class == route.Commit && r.st.Count <= 1 && t.Open && !t.Written:
 		return false
 	}
 	switch r.st.Class {

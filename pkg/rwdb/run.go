@@ -43,7 +43,7 @@ func (c *conn) run(ctx context.Context, r *request) error {
 	}
 	compares := r.given
 	c.route.Recall(then)
-	r.arrived = time.Now()
+	r.arrived, r.writes = time.Now(), c.changes(r)
 	err := c.tryWith(ctx, w, r)
 	now := c.route.Memory()
 	if session == nil {
@@ -53,7 +53,7 @@ func (c *conn) run(ctx context.Context, r *request) error {
 	if compares && !r.given {
 		session.believe()
 	}
-	session.remember(&then, &now, r.changes())
+	session.remember(&then, &now, r.ran && r.writes)
 	return err
 }
 
@@ -109,6 +109,7 @@ func (c *conn) try(ctx context.Context, r *request) error {
 		d := &r.decision
 		var err error
 		if *d, err = c.decide(ctx, r); err != nil {
+			c.observe(ctx, r, &route.Decision{Class: r.st.Class, Server: -1}, err)
 			return err
 		}
 		if d.Target == route.Answer {
@@ -245,6 +246,7 @@ func (c *conn) attempt(ctx context.Context, r *request, d *route.Decision) (agai
 	}
 	if !waits || !l.net.ahead.late {
 		l.acquire()
+		r.ran = true
 		err = r.do(ctx, l)
 		l.returned()
 	}
@@ -396,14 +398,14 @@ func (c *conn) done(ctx context.Context, r *request, l *link, d *route.Decision,
 	}
 	out := c.outcome(r, l, d, err)
 	unnamed := false
-	if r.changes() && role == route.Primary && !c.inside(r, &out) {
+	if r.writes && role == route.Primary && !c.inside(r, &out) {
 		unnamed = !c.named(ctx, r, l, &out)
 	}
 	c.route.Apply(&r.st, r.text, d, &c.snap, out)
 	switch {
 	case unnamed:
 		c.unsettle()
-	case r.changes() && !out.Position.IsEmpty():
+	case r.writes && !out.Position.IsEmpty():
 		c.c.writes.add(out.Position)
 	}
 	if d.Target == route.ToAll && err == nil {

@@ -113,6 +113,12 @@ func testTokens(t *testing.T, s *site) {
 			t.Errorf("a read with a token that was made up: %d, %v", n, err)
 		}
 	}
+	if _, err := s.db.ExecContext(ctx, "UPDATE item SET price = 2 WHERE id = 1"); !errors.Is(err, rwdb.ErrToken) || se.Wrote() {
+		t.Errorf("a write with a token that was made up: %v, wrote %v", err, se.Wrote())
+	}
+	if o := s.last(t); o.Server != "" || !errors.Is(o.Err, rwdb.ErrToken) {
+		t.Errorf("it is observed as %+v", o)
+	}
 	if n := number(t, s.db, t.Context(), priceOf1); n != 1 {
 		t.Errorf("the next read without it reads %d", n)
 	}

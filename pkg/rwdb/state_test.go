@@ -84,6 +84,21 @@ func testTransactions(t *testing.T, s *site) {
 	if err := tx.Commit(); err != nil {
 		t.Error(err)
 	}
+	var se rwdb.Session
+	if tx, err = s.db.BeginTx(rwdb.WithSession(ctx, &se), nil); err != nil {
+		t.Fatal(err)
+	}
+	number(t, tx, ctx, priceOf1)
+	if err := tx.Commit(); err != nil || se.Wrote() {
+		t.Errorf("a transaction that only read: %v, wrote %v", err, se.Wrote())
+	}
+	if tx, err = s.db.BeginTx(rwdb.WithSession(ctx, &se), nil); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, tx, ctx, "UPDATE item SET price = 6 WHERE id = 1")
+	if err := tx.Commit(); err != nil || !se.Wrote() {
+		t.Errorf("a transaction that wrote: %v, wrote %v", err, se.Wrote())
+	}
 	statements := s.connector.Stats()
 	if tx, err = s.db.BeginTx(ctx, nil); err != nil {
 		t.Fatal(err)
