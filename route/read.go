@@ -294,7 +294,7 @@ func (c *choice) waitForPrimary(q Query) {
 		return
 	}
 	switch {
-	case c.snap.CurrentKnown && contains(c.snap.Current, q.Require):
+	case c.snap.CurrentKnown && c.snap.Current.Has(q.Require):
 		d.Require = c.snap.Ahead
 	case !c.snap.CurrentKnown && q.Require.Kind() == gtid.KindDomain: // which cannot be waited for where it was written
 		c.fetch()

@@ -294,17 +294,10 @@ func (sv *Server) behind(s *Snapshot, q *Query) bool {
 	if !q.Required {
 		return sv.Role == Replica && (q.Level == Global || q.Level == SCC)
 	}
-	if sv.Role == Primary && s.CurrentKnown && contains(s.Current, q.Require) {
-		return !contains(sv.Position, s.Ahead)
+	if sv.Role == Primary && s.CurrentKnown && s.Current.Has(q.Require) {
+		return !sv.Position.Has(s.Ahead)
 	}
-	return !contains(sv.Position, q.Require)
-}
-
-// contains tells whether the first position certainly has all of the second:
-// positions of two kinds of server have nothing of each other.
-func contains(v, w gtid.Value) bool {
-	ok, err := v.Contains(w)
-	return ok && err == nil
+	return !sv.Position.Has(q.Require)
 }
 
 // preferZone leaves only the zone's servers, unless a server elsewhere is in

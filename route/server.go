@@ -140,11 +140,11 @@ func (s *Snapshot) Find(name string) int {
 // wait for one that was made up.
 func (s *Snapshot) Has(given gtid.Value) bool {
 	for i := range s.Servers {
-		if contains(s.Servers[i].Position, given) {
+		if s.Servers[i].Position.Has(given) {
 			return true
 		}
 	}
-	return s.CurrentKnown && contains(s.Current, given)
+	return s.CurrentKnown && s.Current.Has(given)
 }
 
 // NoDelaySince tells whether a replica that takes reads had no delay at that moment or later.

@@ -180,7 +180,7 @@ func (s *Session) learn(position gtid.Value, server string, role Role) {
 // knowsOf says whether the session itself has seen that the server has the
 // position.
 func (s *Session) knowsOf(server string, position gtid.Value) bool {
-	return server == s.primary && contains(s.there, position)
+	return server == s.primary && s.there.Has(position)
 }
 
 // SetReadCommitted tells the session its isolation level, where the server's

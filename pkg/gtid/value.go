@@ -161,6 +161,13 @@ func (v Value) Contains(w Value) (bool, error) {
 	return v.set.Contains(w.set) && v.pos.Reached(w.pos), nil
 }
 
+// Has tells whether v certainly has all of w: it is Contains for callers to whom a pair that cannot be compared
+// is a plain no. So a false proves nothing, not even that v lacks anything.
+func (v Value) Has(w Value) bool {
+	all, err := v.Contains(w)
+	return all && err == nil
+}
+
 // Union returns what v and w have together: the union of sets, the maximum of MariaDB positions, the
 // place further on. The errors are those of Contains.
 func (v Value) Union(w Value) (Value, error) {

@@ -81,8 +81,8 @@ func TestValue(t *testing.T) {
 	for _, test := range tests {
 		have, want := value(t, test.have), value(t, test.want)
 		contains, err := have.Contains(want)
-		if err != nil || contains != test.contains {
-			t.Errorf("%q contains %q: %v, %v", have, want, contains, err)
+		if err != nil || contains != test.contains || have.Has(want) != contains {
+			t.Errorf("%q contains %q: %v, %v, and has %v", have, want, contains, err, have.Has(want))
 		}
 		missing, err := have.Missing(want)
 		if err != nil || missing.String() != expand(test.missing) || missing.IsEmpty() != contains {
@@ -121,6 +121,9 @@ func TestValue_mixed(t *testing.T) {
 		}
 		if n, exact, err := pair[0].MissingCount(pair[1]); n != 0 || exact || !errors.Is(err, gtid.ErrMixed) {
 			t.Errorf("MissingCount of mixed kinds: %v, %v, %v", n, exact, err)
+		}
+		if pair[0].Has(pair[1]) {
+			t.Error("a position has one of another kind")
 		}
 		if pair[0].Equal(pair[1]) {
 			t.Error("mixed kinds are equal")

@@ -194,7 +194,7 @@ func (c *chosen) put(snap *route.Snapshot, now time.Time) *choosing {
 	if one == nobody || snap.Chosen.Fetch || g.needs.IsEmpty() {
 		return g
 	}
-	if has, err := snap.Servers[one.server].Position.Contains(g.needs); has && err == nil {
+	if snap.Servers[one.server].Position.Has(g.needs) {
 		next := *g
 		next.needs = gtid.Value{}
 		c.now.CompareAndSwap(g, &next)

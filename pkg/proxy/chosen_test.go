@@ -176,7 +176,7 @@ func (w *world) read() {
 			p.learn(g, needs)
 		}
 	}
-	if has, err := snap.Servers[i].Position.Contains(needs); !has || err != nil {
+	if !snap.Servers[i].Position.Has(needs) {
 		w.unread++ // it would wait
 		return
 	}

@@ -33,7 +33,7 @@ func (c *company) join(require gtid.Value, alone bool) (one *guide, mine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, g := range c.guides {
-		if all, err := g.require.Contains(require); all && err == nil && !alone {
+		if !alone && g.require.Has(require) {
 			return g, false
 		}
 	}
@@ -56,15 +56,14 @@ func (c *company) inVain(require, known gtid.Value) bool {
 		c.missed = gtid.Value{}
 		return false
 	}
-	more, err := require.Contains(c.missed)
-	return more && err == nil && c.trying != nil
+	return c.trying != nil && require.Has(c.missed)
 }
 
 // miss notes a wait in vain. The least that was missed is kept.
 func (c *company) miss(one *guide) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if less, err := c.missed.Contains(one.require); c.missed.IsEmpty() || less && err == nil {
+	if c.missed.IsEmpty() || c.missed.Has(one.require) {
 		c.missed = one.require
 	}
 }

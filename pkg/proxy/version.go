@@ -93,7 +93,7 @@ func (v *version) compute(now time.Time, snap *route.Snapshot, cands []route.Can
 			continue
 		}
 		why := cands[i].Why
-		if has, err := sv.Position.Contains(v.position); why == route.WhyReadable && (!has || err != nil) {
+		if why == route.WhyReadable && !sv.Position.Has(v.position) {
 			why, waits = route.WhyBehindPosition, true // it was away, or is new
 		}
 		if why != route.WhyReadable {
@@ -153,7 +153,7 @@ func (v *version) sample(now time.Time) {
 // forget drops the samples that are in the version, but for the last one of them.
 func (v *version) forget(now time.Time) {
 	for i := len(v.samples) - 1; i > 0; i-- {
-		if has, err := v.position.Contains(v.samples[i].position); has && err == nil {
+		if v.position.Has(v.samples[i].position) {
 			v.samples = slices.Delete(v.samples, 0, i)
 			v.apart = now.Sub(v.samples[0].at) / maxSamples
 			return
@@ -163,10 +163,7 @@ func (v *version) forget(now time.Time) {
 
 // age returns how old the version is.
 func (v *version) age(now time.Time) (time.Duration, bool) {
-	if len(v.samples) == 0 {
-		return 0, false
-	}
-	if has, err := v.position.Contains(v.samples[0].position); !has || err != nil {
+	if len(v.samples) == 0 || !v.position.Has(v.samples[0].position) {
 		return 0, false
 	}
 	return max(now.Sub(v.samples[0].at), 0), true

@@ -44,7 +44,7 @@ func (mb *member) answer(seen observation, before *known) []Event {
 	case seen.fresh && seen.started.Sub(mb.started) > restartSlack:
 		events = append(events, Event{Kind: Restarted, Server: mb.Name})
 	}
-	if !contains(seen.position, before.position) {
+	if !seen.position.Has(before.position) {
 		anew = true
 		events = append(events, Event{Kind: PositionLost, Server: mb.Name, Detail: missing(seen.position, before.position)})
 	}
@@ -145,7 +145,7 @@ func (m *Monitor) crown(primary int, two bool, contenders []int) []Event {
 		events = append(events, e)
 		if m.last >= 0 && m.last != primary {
 			had, has := m.members[m.last].known.Load().position, m.members[primary].seen.position
-			if had.Kind() != gtid.KindLog && !contains(has, had) { // of two logs nobody can tell
+			if had.Kind() != gtid.KindLog && !has.Has(had) { // of two logs nobody can tell
 				lost, err := has.Missing(had)
 				if err != nil {
 					lost = had

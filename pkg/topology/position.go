@@ -32,7 +32,7 @@ func (m *Monitor) Learn(server int, epoch Epoch, position gtid.Value) {
 func (mb *member) learn(epoch Epoch, position gtid.Value) {
 	for {
 		have := mb.known.Load()
-		if have.epoch != epoch || contains(have.position, position) {
+		if have.epoch != epoch || have.position.Has(position) {
 			return
 		}
 		all, err := have.position.Union(position)
@@ -48,12 +48,6 @@ func (mb *member) learn(epoch Epoch, position gtid.Value) {
 // forget begins a new epoch. Only the server's own goroutine calls it.
 func (mb *member) forget() {
 	mb.known.Store(&known{epoch: mb.known.Load().epoch + 1})
-}
-
-// contains tells whether the first position certainly has all of the second.
-func contains(v, w gtid.Value) bool {
-	ok, err := v.Contains(w)
-	return ok && err == nil
 }
 
 // own returns the largest number that the server itself has given to a

@@ -142,7 +142,7 @@ func TestCluster(t *testing.T) {
 		defer cancel()
 		if err := w.Wait(ctx, func(s *route.Snapshot) bool {
 			p := s.Servers[s.Find("primary")].Position
-			return !p.IsEmpty() && contains(s.Servers[s.Find("replica1")].Position, p)
+			return !p.IsEmpty() && s.Servers[s.Find("replica1")].Position.Has(p)
 		}); err != nil {
 			t.Fatal("replica1 does not get the primary's position")
 		}
@@ -201,7 +201,7 @@ func (w *watched) failover() {
 
 	w.exec("replica1", "INSERT INTO d.t VALUES (2)")
 	w.untilIs("replica1", func(sv *route.Server) bool {
-		return !contains(w.members[0].known.Load().position, sv.Position)
+		return !w.members[0].known.Load().position.Has(sv.Position)
 	})
 	reset := "RESET BINARY LOGS AND GTIDS"
 	if w.f == flavor.MariaDB {

@@ -104,7 +104,7 @@ func (b *book) learn(s *Schema, asOf gtid.Value) bool {
 	switch {
 	case b.schema != nil:
 		return true // no DDL has come since
-	case !contains(asOf, b.ddl):
+	case !asOf.Has(b.ddl):
 		return false
 	}
 	b.schema, b.older, b.last, b.ddl = s, b.last, s, gtid.Value{}
@@ -118,7 +118,7 @@ func (b *book) need(tables []Key, all gtid.Value) (gtid.Value, Why) {
 	switch {
 	case b.schema == nil:
 		return all, WhySchema
-	case !contains(b.read, all):
+	case !b.read.Has(all):
 		return all, WhyBehind
 	}
 	needed := b.base
@@ -207,9 +207,4 @@ func union(v, w gtid.Value) gtid.Value {
 		return w
 	}
 	return all
-}
-
-func contains(v, w gtid.Value) bool {
-	ok, err := v.Contains(w)
-	return ok && err == nil
 }

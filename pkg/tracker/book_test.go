@@ -122,7 +122,7 @@ func checkNeed(t *rapid.T, b *book, log []written, all gtid.Value, replicas []gt
 	if why != WhyNot {
 		t.Fatalf("no answer: %v", why)
 	}
-	if !contains(whole, need) {
+	if !whole.Has(need) {
 		t.Fatalf("needs %v, which is not all in %v", need, whole)
 	}
 	touched := func(w *written) bool {
@@ -134,11 +134,11 @@ func checkNeed(t *rapid.T, b *book, log []written, all gtid.Value, replicas []gt
 		return w.tables == nil
 	}
 	for _, r := range append(replicas, need) {
-		if !contains(r, need) {
+		if !r.Has(need) {
 			continue
 		}
 		for i := range log {
-			if w := &log[i]; touched(w) && contains(whole, w.id) && !contains(r, w.id) {
+			if w := &log[i]; touched(w) && whole.Has(w.id) && !r.Has(w.id) {
 				t.Fatalf("what has %v has all that table %d needs, and lacks %v", need, asked, w.id)
 			}
 		}
@@ -166,10 +166,10 @@ func TestBook_precise(t *testing.T) {
 		}
 	}
 	b.prune()
-	if need, why := b.need([]Key{other}, all); why != WhyNot || !contains(replica, need) {
+	if need, why := b.need([]Key{other}, all); why != WhyNot || !replica.Has(need) {
 		t.Errorf("the table whose changes are all there needs %d more: %v", count(t, replica, need), why)
 	}
-	if need, _ := b.need([]Key{blocked}, all); contains(replica, need) {
+	if need, _ := b.need([]Key{blocked}, all); replica.Has(need) {
 		t.Error("the table whose changes are missing needs none of them")
 	}
 	if n := intervals(b.tables[blocked].changes); n > maxIntervals {
@@ -207,7 +207,7 @@ func TestBook_full(t *testing.T) {
 	}
 	for _, n := range []int{1, maxTables / 2, maxTables + 10} {
 		need, why := b.need([]Key{Key(n)}, all)
-		if id := position(t, fmt.Sprintf("%s:%d", uuid, n)); why != WhyNot || !contains(need, id) {
+		if id := position(t, fmt.Sprintf("%s:%d", uuid, n)); why != WhyNot || !need.Has(id) {
 			t.Errorf("table %d does not need its own change: %v", n, why)
 		}
 	}

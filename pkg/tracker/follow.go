@@ -76,7 +76,7 @@ func (t *Tracker) start(conn *backend.Conn, source Source, now life, stands stat
 	default:
 	}
 	restarted := t.life.identity == now.identity && !t.life.same(now) || t.source.Server == source.Server && t.source.Epoch != source.Epoch
-	if restarted || t.life.identity == "" || !contains(stands.Everything, t.book.read) {
+	if restarted || t.life.identity == "" || !stands.Everything.Has(t.book.read) {
 		all := stands.Everything
 		if conn.Server().Flavor == flavor.MySQL {
 			all = stands.Executed // what is being committed may get its number after all, or another one

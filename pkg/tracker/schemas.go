@@ -90,7 +90,7 @@ func (t *Tracker) readSchema(ctx context.Context) (*learned, error) {
 // it is known. It is called with mu held.
 func (t *Tracker) settle() {
 	l := t.learned
-	if l == nil || !t.following || !contains(t.book.read, l.until) {
+	if l == nil || !t.following || !t.book.read.Has(l.until) {
 		return
 	}
 	t.learned = nil

@@ -247,7 +247,7 @@ func (t *Tracker) Wait(task *netloop.Task, all gtid.Value, source Source, atMost
 
 // has tells whether the log of a source has been read up to a position. The caller holds the lock.
 func (t *Tracker) has(all gtid.Value, source Source) bool {
-	return t.following && t.source == source && contains(t.book.read, all)
+	return t.following && t.source == source && t.book.read.Has(all)
 }
 
 // expired ends the wait for a position, and all that come until it is there.
@@ -282,7 +282,7 @@ func (t *Tracker) took(c *change) {
 	}
 	t.settle()
 	for all, r := range t.reaches {
-		if contains(t.book.read, all) {
+		if t.book.read.Has(all) {
 			t.end(all, r)
 		}
 	}
