@@ -24,6 +24,14 @@ const (
 	Recording
 )
 
+// IsolationVariable returns the variable of the isolation level under the name that all versions in use have.
+func IsolationVariable(f Flavor) string {
+	if f == MariaDB {
+		return "tx_isolation"
+	}
+	return "transaction_isolation"
+}
+
 // SessionVariable tells the use of a session variable by its name in lower case, and the other
 // variable of an Alias, Part or Affects. None but the variable that was set is reported when the
 // other one changes with it.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/route"
 )
 
@@ -51,7 +52,9 @@ type beginning struct {
 }
 
 func newConn(c *Connector) *conn {
-	return &conn{c: c, links: make([]*link, len(c.servers))}
+	conn := &conn{c: c, links: make([]*link, len(c.servers))}
+	conn.route.Schema = c.servers[0].Config.DBName
+	return conn
 }
 
 // first opens a connection, so that who cannot log in is told so here: to a server that can be read, or to any.
@@ -74,9 +77,9 @@ func (c *conn) first(ctx context.Context) error {
 		if n > 0 && c.snap.Servers[at].State != route.Online {
 			continue
 		}
-		_, err := c.link(ctx, at)
+		l, err := c.link(ctx, at)
 		if err == nil {
-			return nil
+			return c.follow(ctx, l)
 		}
 		all = errors.Join(all, err)
 		if ctx.Err() != nil || isServerError(err) {
@@ -87,13 +90,26 @@ func (c *conn) first(ctx context.Context) error {
 	return all
 }
 
+// follow asks how the servers read what the program says, by their own settings or those of the DSN.
+func (c *conn) follow(ctx context.Context, l *link) error {
+	_, values, err := l.row(ctx, "SELECT @@SESSION.sql_mode, @@SESSION.character_set_client, @@SESSION."+flavor.IsolationVariable(l.flavor))
+	if err != nil {
+		return err
+	}
+	c.route.Follow(fmt.Sprint(values[0]), fmt.Sprint(values[1]))
+	c.route.SetReadCommitted(fmt.Sprint(values[2]) == "READ-COMMITTED")
+	return nil
+}
+
 // link returns the connection to a server, which it opens if there is none that can be used.
 func (c *conn) link(ctx context.Context, i int) (*link, error) {
 	if l := c.links[i]; l != nil {
 		if l.alive(ctx) {
 			return l, nil
 		}
-		c.drop(i)
+		if c.drop(i); c.broken { // another one is not the same: a transaction is over, a lock released
+			return nil, driver.ErrBadConn
+		}
 	}
 	l, err := c.c.servers[i].dial(ctx)
 	if err != nil {

@@ -106,6 +106,9 @@ func (l *link) shorten(ctx context.Context) error {
 	}
 	l.own = true
 	_, err := l.conn.ExecContext(ctx, "SET session_track_gtids = OWN_GTID", nil)
+	if isServerError(err) {
+		return nil // it sends more than it need
+	}
 	return err
 }
 

@@ -156,6 +156,7 @@ func (s *Server) watcher(o *Options) *mysql.Config {
 	}
 	c.DBName, c.Params, c.InterpolateParams, c.ParseTime, c.ClientFoundRows = "", nil, true, false, false
 	c.Timeout, c.ReadTimeout, c.WriteTimeout = o.MonitorTimeout, 0, 0
+	c.Collation = "" // for which the driver might not put arguments into texts
 	c.MultiStatements, c.ColumnsWithAlias, c.RejectReadOnly = false, false, false
 	c.Logger = &mysql.NopLogger{}
 	return c

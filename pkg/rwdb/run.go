@@ -315,7 +315,11 @@ func (c *conn) waitQuery(d *route.Decision) string {
 	if err != nil {
 		missing = d.Require
 	}
-	return waitpos.Query(c.c.monitor.Server(d.Server), missing, d.Wait)
+	wait := d.Wait
+	if limit := c.c.servers[d.Server].Config.ReadTimeout; limit > 0 {
+		wait = min(wait, limit/2) // or the driver gives the connection up
+	}
+	return waitpos.Query(c.c.monitor.Server(d.Server), missing, wait)
 }
 
 // wait has the server wait for the position that the read needs, where that cannot leave with the read.

@@ -81,7 +81,9 @@ func TestStatements(t *testing.T) {
 			{"one session at once", testOneSessionAtOnce},
 			{"transactions", testTransactions},
 			{"text transactions", testTextTransactions},
+			{"lost transaction", testLostTransaction},
 			{"settings", testSettings},
+			{"modes", testModes},
 			{"prepared", testPrepared},
 			{"unnamed", testUnnamed},
 		} {

@@ -197,6 +197,56 @@ func testSettings(t *testing.T, s *site) {
 	}
 }
 
+// testLostTransaction: a transaction whose connection is closed in the middle is over. What follows in it does not
+// run on another connection.
+func testLostTransaction(t *testing.T, s *site) {
+	s = s.fresh(t, nil)
+	ctx := t.Context()
+	exec(t, s.db, ctx, "INSERT INTO item VALUES (1, 1), (2, 2), (3, 3)")
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec(t, tx, ctx, "UPDATE item SET price = 10 WHERE id = 1")
+	cancelled, cancel := context.WithCancel(ctx)
+	rows, err := tx.QueryContext(cancelled, "SELECT a.price, REPEAT('x', 1000000) FROM item a, item b, item c, item d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel() // the driver closes the connection
+	for rows.Next() {
+	}
+	_ = rows.Close()
+	if _, err := tx.ExecContext(ctx, "UPDATE item SET price = 20 WHERE id = 2"); err == nil {
+		t.Error("a statement runs in a transaction that is over")
+	}
+	if err := tx.Commit(); err == nil {
+		t.Error("it is committed")
+	}
+	if n := number(t, s.db, ctx, "SELECT SUM(price) FROM item"); n != 6 {
+		t.Errorf("the sum is %d, want 6", n)
+	}
+}
+
+// testModes: texts are read as the servers read them, by the DSN's sql_mode and character set.
+func testModes(t *testing.T, s *site) {
+	s = s.fresh(t, nil)
+	o := s.options
+	o.Servers = append([]rwdb.Server(nil), o.Servers...)
+	for i := range o.Servers {
+		o.Servers[i].Config = o.Servers[i].Config.Clone()
+		o.Servers[i].Config.Params = map[string]string{"sql_mode": "'NO_BACKSLASH_ESCAPES,ANSI_QUOTES'"}
+	}
+	_, db := s.open(t, o)
+	// The string ends in front of the comma, and what follows takes a lock. With escapes it would all be one string.
+	c := s.conn(t, db)
+	var text, lock string
+	if err := c.QueryRowContext(t.Context(), `SELECT 'a\', GET_LOCK('modes', 0) AS "it's"`).Scan(&text, &lock); err != nil {
+		t.Fatal(err)
+	}
+	s.ran(t, "a text with a lock behind a backslash", "primary")
+}
+
 // testPrepared: a prepared statement runs where it must each time, on any of its servers.
 func testPrepared(t *testing.T, s *site) {
 	s = s.fresh(t, nil)
