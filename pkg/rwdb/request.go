@@ -32,6 +32,7 @@ type request struct {
 	st   route.Statement
 	stmt *stmt
 
+	session  *Session       // nil if the connection's own
 	decision route.Decision // the last one
 	arrived  time.Time
 	until    time.Time // how long a primary is waited for; zero before it is
@@ -258,17 +259,12 @@ func (c *conn) named(ctx context.Context, r *request, l *link, out *route.Outcom
 	switch {
 	case !out.Position.IsEmpty(), out.Failed && simple:
 		return true
-	case l.heard().done:
-		return l.maria() // which tells of every number that the session got
-	case !l.opaque(), r.rows != nil: // the answer is not complete
+	case !l.heard().done && r.rows != nil: // the answer is not complete
 		return false
 	}
-	at, err := l.standing(ctx)
-	if err != nil || at.NoGTIDs {
-		return false
-	}
-	out.Position, out.Wrote = at.Everything, true
-	return true
+	position, named := l.numbered(ctx)
+	out.Position, out.Wrote = position, l.opaque() && named // then it is all that there is
+	return named
 }
 
 // surelyChanged tells whether a statement that succeeded has certainly got a number of its own.

@@ -35,6 +35,7 @@ func (c *conn) run(ctx context.Context, r *request) error {
 	if c.inTx {
 		session = c.session
 	}
+	r.session = session
 	var then route.Memory
 	if session != nil {
 		then, r.given = session.recall(c.c.losses())
@@ -409,6 +410,9 @@ func (c *conn) done(ctx context.Context, r *request, l *link, d *route.Decision,
 	switch {
 	case unnamed:
 		c.unsettle()
+		if rows, ok := r.rows.(driverRows); ok {
+			r.rows = &writingRows{rows, c, l, r.session}
+		}
 	case r.writes && !out.Position.IsEmpty():
 		c.c.writes.add(out.Position)
 	}

@@ -2,6 +2,7 @@ package rwdb_test
 
 import (
 	"context"
+	"crypto/tls"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -298,27 +299,46 @@ func testPrepared(t *testing.T, s *site) {
 	}
 }
 
-// testUnnamed: a change whose number nobody knows when the statement returns is seen all the same.
+// testUnnamed: a change whose number nobody knows when the statement returns is seen all the same, and so is one that
+// is made when its rows are read.
 func testUnnamed(t *testing.T, s *site) {
-	s = s.fresh(t, func(o *rwdb.Options) { o.Policy = nil })
-	ctx := t.Context()
-	exec(t, s.db, ctx, "INSERT INTO item VALUES (1, 0)")
-	exec(t, s.db, ctx, "CREATE PROCEDURE raise_price() BEGIN SELECT REPEAT('x', 100000) AS big; UPDATE item SET price = price + 1 WHERE id = 1; END")
-	s.replicated(t)
-	s.hold(t)
-	var se rwdb.Session
-	for i, in := range []context.Context{ctx, rwdb.WithSession(ctx, &se)} {
-		rows, err := s.db.QueryContext(in, "CALL raise_price()")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for rows.Next() || rows.NextResultSet() {
-		}
-		if err := rows.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if n := number(t, s.db, in, priceOf1); n != i+1 {
-			t.Errorf("reads %d after %d calls: %+v", n, i+1, s.last(t))
+	for _, encrypted := range []bool{false, true} {
+		s := s.fresh(t, func(o *rwdb.Options) {
+			o.Policy = nil
+			o.Servers = append([]rwdb.Server(nil), o.Servers...)
+			for i := range o.Servers {
+				o.Servers[i].Config = o.Servers[i].Config.Clone()
+				if encrypted {
+					o.Servers[i].Config.TLS = &tls.Config{InsecureSkipVerify: true}
+				}
+			}
+		})
+		ctx := t.Context()
+		exec(t, s.db, ctx, "INSERT INTO item VALUES (1, 0), (2, 0), (3, 0), (4, 0), (5, 0), (6, 0)")
+		exec(t, s.db, ctx, "DROP PROCEDURE IF EXISTS raise_price")
+		// The server waits with the change until somebody reads 36 MB.
+		exec(t, s.db, ctx, "CREATE PROCEDURE raise_price() BEGIN SELECT REPEAT('x', 1000000) AS big FROM item a, item b; "+
+			"UPDATE item SET price = price + 1 WHERE id = 1; END")
+		var se rwdb.Session
+		for i, in := range []context.Context{ctx, rwdb.WithSession(ctx, &se)} {
+			s.replicated(t)
+			release := s.hold(t)
+			rows, err := s.db.QueryContext(in, "CALL raise_price()")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := number(t, s.db, in, priceOf1); n != i {
+				t.Errorf("reads %d during the call: %+v", n, s.last(t))
+			}
+			for rows.Next() || rows.NextResultSet() {
+			}
+			if err := rows.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if n := number(t, s.db, in, priceOf1); n != i+1 {
+				t.Errorf("encrypted %v: reads %d after %d calls: %+v", encrypted, n, i+1, s.last(t))
+			}
+			release()
 		}
 	}
 }
