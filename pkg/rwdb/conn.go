@@ -65,7 +65,7 @@ func (c *conn) first(ctx context.Context) error {
 	read := route.Statement{Class: route.Read, Target: route.ToReplica, Reason: route.ReadOnlyStatement, Count: 1}
 	c.c.turns.Lock()
 	policy := c.c.options.policy
-	policy.Level = route.Eventual
+	policy.Level, policy.Balancer = route.Eventual, route.WeightedRoundRobin // connections read on where they began
 	d := c.route.Decide(&read, "", &policy, &c.snap, &c.c.rotation)
 	c.c.turns.Unlock()
 	if i = d.Server; i < 0 {

@@ -103,6 +103,9 @@ func (c *conn) look(r *request) {
 		if r.excluded&(1<<i) != 0 {
 			c.snap.Servers[i].State = route.Offline
 		}
+		if c.links[i] == nil { // of servers that are used alike the one with a link is nearer
+			c.snap.Servers[i].Active++
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package rwdb_test
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
+	"github.com/mysqlrw/mysqlrw/pkg/gtid"
 	"github.com/mysqlrw/mysqlrw/pkg/rwdb"
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox"
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox/sandboxtest"
@@ -74,6 +76,7 @@ func TestStatements(t *testing.T) {
 			test func(*testing.T, *site)
 		}{
 			{"splitting", testSplitting},
+			{"balance", testBalance},
 			{"session moves", testSessionMoves},
 			{"tokens", testTokens},
 			{"timeouts", testTimeouts},
@@ -185,6 +188,42 @@ func number(t *testing.T, db interface {
 		t.Fatalf("%s: %v", query, err)
 	}
 	return n
+}
+
+// testBalance: the connections of a pool are spread over the replicas, and stay where they are.
+func testBalance(t *testing.T, s *site) {
+	s = s.fresh(t, nil)
+	ctx := t.Context()
+	exec(t, s.db, ctx, "INSERT INTO item VALUES (1, 1)")
+	var se rwdb.Session
+	exec(t, s.db, rwdb.WithSession(ctx, &se), "UPDATE item SET price = 2 WHERE id = 1")
+	token, err := se.MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := gtid.ParseValue(string(token[1:]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.connector.Wait(ctx, func(all []route.Server) bool {
+		return !slices.ContainsFunc(all[1:], func(sv route.Server) bool { return !sv.Position.Has(want) })
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const conns, reads = 10, 4
+	servers := map[string]int{}
+	for range conns {
+		c := s.conn(t, s.db)
+		for range reads {
+			number(t, c, ctx, "SELECT price FROM item WHERE id = 1")
+			servers[s.last(t).Server]++
+		}
+	}
+	// The first one has been used for the write.
+	if low := min(servers["replica1"], servers["replica2"]); len(servers) != 2 || low < (conns/2-1)*reads {
+		t.Errorf("%d reads on each of %d connections ran on %v", reads, conns, servers)
+	}
 }
 
 func testSplitting(t *testing.T, s *site) {
