@@ -340,12 +340,6 @@ func lastResort(cands []Candidate, s *Snapshot) {
 	}
 }
 
-// CanWrite tells whether an endpoint can take a write: it is a ReadWrite one
-// and exactly one primary is online.
-func CanWrite(s *Snapshot, p *Policy) bool {
-	return p.Endpoint == ReadWrite && s.Primary() >= 0
-}
-
 // hopeless is the number of budgets of lag from which a wait is hopeless. A
 // source that idles most of the time is caught up with many times faster than
 // it wrote, and the lag may be one second old or have a resolution of one.

@@ -83,7 +83,7 @@ func TestEdgeTable(t *testing.T) {
 			if Pick(cands, s, &p, nil) >= 0 {
 				whole = "r"
 			}
-			if CanWrite(s, &p) {
+			if p.Endpoint == ReadWrite && s.Primary() >= 0 {
 				primary += "w"
 				whole += "w"
 			}
@@ -119,15 +119,15 @@ func TestServerNames(t *testing.T) {
 	}
 }
 
-func TestCanWriteNeedsOnePrimary(t *testing.T) {
-	s, p := servers(1), &Policy{}
+func TestOnlyOnePrimary(t *testing.T) {
+	s := servers(1)
 	s.Servers[1].Role = Primary
-	if CanWrite(s, p) {
-		t.Error("two primaries: can write")
+	if got := s.Primary(); got != -1 {
+		t.Errorf("two primaries: got %d", got)
 	}
 	s.Servers[0].State, s.Servers[1].State = Offline, Offline
-	if CanWrite(s, p) {
-		t.Error("no primary: can write")
+	if got := s.Primary(); got != -1 {
+		t.Errorf("no primary: got %d", got)
 	}
 }
 
@@ -348,7 +348,7 @@ func TestCandidatesKeepThePromise(t *testing.T) {
 		if rescued > p.MinReserved {
 			t.Fatalf("%d rescued of %d", rescued, p.MinReserved)
 		}
-		if CanWrite(s, p) && !q.ReplicaOnly && q.Node == "" && readable == 0 {
+		if p.Endpoint == ReadWrite && s.Primary() >= 0 && !q.ReplicaOnly && q.Node == "" && readable == 0 {
 			t.Fatalf("nothing can be read: %s", reasons(s, cands))
 		}
 		if i := SmallestGap(cands, s, q, time.Millisecond); i >= 0 {
