@@ -10,9 +10,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/mysqlrw/mysqlrw/pkg/deadline"
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/sandbox"
-	"github.com/mysqlrw/mysqlrw/waitpos"
 )
 
 func demoCommand(env *environment) *cli.Command {
@@ -115,7 +115,7 @@ func (d *demo) show() error {
 		},
 		func() (err error) { release, err = replica2.HoldApplier(d.ctx); return err },
 		func() error { return d.sql(primary, "UPDATE shop.item SET price = 100 WHERE id = 111") },
-		func() error { return waitpos.Pause(d.ctx, 1500*time.Millisecond) },
+		func() error { return deadline.Pause(d.ctx, 1500*time.Millisecond) },
 		func() error { return d.mysqlrw(exitNo, "lag", "--source", p, "--max", "1s", r1, r2) },
 		func() error {
 			return d.say("Waiting for the write says after the timeout what is missing: exit code 1.")

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mysqlrw/mysqlrw/pkg/deadline"
 	"github.com/mysqlrw/mysqlrw/pkg/gtid"
 	"github.com/mysqlrw/mysqlrw/pkg/status"
-	"github.com/mysqlrw/mysqlrw/waitpos"
 )
 
 // groupApplier is the channel of a replication group's members.
@@ -121,7 +121,7 @@ func (m *measurer) timestamps(ctx context.Context, s *Sample, c *status.Channel)
 			t.judge(s)
 			return nil
 		}
-		if err := waitpos.Pause(ctx, lookAgain); err != nil {
+		if err := deadline.Pause(ctx, lookAgain); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mysqlrw/mysqlrw/pkg/deadline"
 	"github.com/mysqlrw/mysqlrw/pkg/flavor"
 	"github.com/mysqlrw/mysqlrw/pkg/gtid"
 	"github.com/mysqlrw/mysqlrw/pkg/status"
@@ -227,7 +228,7 @@ func (w *waiter) sleep(ctx context.Context, l look, left time.Duration) error {
 	began := time.Now()
 	d := w.slice(left)
 	if d == 0 {
-		return Pause(ctx, min(left, 2*rest))
+		return deadline.Pause(ctx, min(left, 2*rest))
 	}
 	statements, args := w.waitStatement(l, d)
 	err := w.interruptible(ctx, d+grace, func(ctx context.Context) error {
@@ -237,7 +238,7 @@ func (w *waiter) sleep(ctx context.Context, l look, left time.Duration) error {
 	if err != nil {
 		return err
 	}
-	return Pause(ctx, min(rest, left)-time.Since(began))
+	return deadline.Pause(ctx, min(rest, left)-time.Since(began))
 }
 
 // slice returns how long to wait on the server, 0 for not there: what would
@@ -272,16 +273,4 @@ func (w *waiter) waitStatement(l look, d time.Duration) (statements []string, ar
 		statements = append(statements, "SELECT "+s)
 	}
 	return statements, args
-}
-
-// Pause blocks for d, or until ctx ends, whose cause it then returns.
-func Pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

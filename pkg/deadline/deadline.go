@@ -1,5 +1,5 @@
 // Package deadline answers: how does the end of a context interrupt who reads from or writes to a
-// connection?
+// connection, or lets time pass?
 package deadline
 
 import (
@@ -30,5 +30,17 @@ func Watch(ctx context.Context, c Conn) (stop func()) {
 			<-done
 		}
 		_ = c.SetDeadline(time.Time{})
+	}
+}
+
+// Pause blocks for d, or until ctx ends, whose cause it then returns.
+func Pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }

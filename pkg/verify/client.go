@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/mysqlrw/mysqlrw/pkg/deadline"
 )
 
 // client does what its role says, in one session after the other. One goroutine
@@ -37,7 +39,7 @@ func (c *client) loop(ctx context.Context) {
 		}
 		if c.role.every > 0 {
 			if wait := next - c.run.now(); wait > 0 {
-				pause(ctx, wait)
+				_ = deadline.Pause(ctx, wait)
 				if c.run.over(ctx) {
 					return
 				}
@@ -207,5 +209,5 @@ func (c *client) failed(what string, err error) {
 // backOff waits before the next try, longer after each failure.
 func (c *client) backOff(ctx context.Context) {
 	c.failures++
-	pause(ctx, min(10*time.Millisecond<<min(c.failures-1, 6), 500*time.Millisecond))
+	_ = deadline.Pause(ctx, min(10*time.Millisecond<<min(c.failures-1, 6), 500*time.Millisecond))
 }

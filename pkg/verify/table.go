@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/mysqlrw/mysqlrw/pkg/deadline"
 )
 
 // Numbers of the servers, the same on MySQL and MariaDB.
@@ -162,7 +164,7 @@ func (t *table) settle(ctx context.Context, db *sql.DB, limit time.Duration) err
 			return err
 		}
 		found = 0
-		pause(ctx, 20*time.Millisecond)
+		_ = deadline.Pause(ctx, 20*time.Millisecond)
 	}
 	return nil
 }
@@ -187,14 +189,4 @@ func isAbsent(err error) bool {
 func isNumber(err error, number uint16) bool {
 	var server *mysql.MySQLError
 	return errors.As(err, &server) && server.Number == number
-}
-
-// pause waits, and not longer than the context lives.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }
