@@ -6,7 +6,8 @@
 //   - DomainPos, a MariaDB position such as @@gtid_current_pos: one GTID for each domain;
 //   - LogPos, a place in the binary log of one server, which does where there are no GTIDs.
 //
-// Value holds any of them, for callers that serve all kinds of server.
+// Value holds any of them, for callers that serve all kinds of server. FilePos is the place without the
+// server: it means something only to who knows whose log it is of.
 //
 // Parse reads a set exactly as MySQL 9.7 reads it, down to the byte offset of an error, and
 // String prints what that server prints. ParseStrict refuses what a server would silently drop
@@ -28,4 +29,10 @@
 //	if !errant.IsEmpty() {
 //		fmt.Println(errant)
 //	}
+//
+// # Stability
+//
+// Exported names, what their comments promise and the words that String returns stay as they are within a major
+// version; names, fields and words can be added. The texts of errors can change, their types, sentinels and
+// offsets not. What Parse accepts is what the newest MySQL accepts, and grows with it.
 package gtid

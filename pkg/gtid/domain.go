@@ -10,9 +10,9 @@ import (
 
 // DomainGTID names one MariaDB transaction.
 type DomainGTID struct {
-	Domain uint32
+	Domain uint32 // gtid_domain_id: transactions of two domains are in no order
 	Server uint32 // server_id of the server that wrote it
-	Seq    uint64
+	Seq    uint64 // counts within the domain; 0 is no transaction
 }
 
 // String returns domain-server-sequence, as MariaDB prints it.
@@ -186,7 +186,7 @@ func (p DomainPos) Missing(q DomainPos) DomainPos {
 
 // Gap is how far one position is behind another in one domain.
 type Gap struct {
-	Domain     uint32
+	Domain     uint32 // in which the position is behind
 	Have, Want uint64 // Have < Want; Have is 0 for a domain that is not named
 }
 

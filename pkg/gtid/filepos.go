@@ -13,7 +13,7 @@ import (
 // (GTID_ONLY).
 type FilePos struct {
 	File   string // base name and numeric suffix, as in bin.000042
-	Offset uint64
+	Offset uint64 // in bytes from the start of the file, where the next event begins
 }
 
 // String returns "file:offset", or "" for no place.

@@ -8,7 +8,7 @@ const MaxSeq = 1<<63 - 2
 
 // GTID names one MySQL transaction. The zero value is not valid: sequence numbers start at 1.
 type GTID struct {
-	UUID UUID
+	UUID UUID   // of the server or group that gave the number
 	Tag  string // empty, or lower case
 	Seq  int64  // 1 to MaxSeq
 }

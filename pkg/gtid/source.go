@@ -9,8 +9,8 @@ import (
 // tag they carry, empty for none. The untagged and each tagged source of one UUID are strangers:
 // U:5 and U:t:5 are two transactions. MySQL's own source calls this a TSID.
 type Source struct {
-	UUID UUID
-	Tag  string // lower case, as valid tags are printed
+	UUID UUID   // of the server or group that gives the numbers
+	Tag  string // empty, or lower case, as valid tags are printed
 }
 
 // compare puts sources in the order of canonical text: by UUID, then by tag, no tag first.

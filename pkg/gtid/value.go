@@ -13,14 +13,13 @@ var ErrMixed = errors.New("positions of different kinds cannot be compared")
 // Kind tells what a position is made of, and so which kind of server it belongs to.
 type Kind int
 
-// KindEither is the empty position, which fits every kind. KindUnknown is a text that fits none; no Value
-// is of that kind.
+// The kinds. Detect tells one of a text, Value.Kind one of a position.
 const (
-	KindEither Kind = iota
-	KindSet         // a MySQL GTID set
-	KindDomain      // a MariaDB position
-	KindLog         // a place in a binary log, where there are no GTIDs
-	KindUnknown
+	KindEither  Kind = iota // the empty position, which fits every kind
+	KindSet                 // a MySQL GTID set
+	KindDomain              // a MariaDB position
+	KindLog                 // a place in a binary log, where there are no GTIDs
+	KindUnknown             // a text that fits none; no Value is of this kind
 )
 
 // String returns the kind in words, for messages.
