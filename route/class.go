@@ -7,6 +7,7 @@ type Class uint8
 
 // The classes.
 const (
+	// Unknown may be anything: the text is not understood.
 	Unknown Class = iota
 	// Read certainly changes nothing and depends on nothing that lives on one
 	// connection.
@@ -17,20 +18,26 @@ const (
 	Write
 	// DDL changes schemas, accounts or privileges.
 	DDL
+	// Begin opens a transaction: BEGIN, START TRANSACTION.
 	Begin
+	// Commit ends a transaction and keeps what it wrote.
 	Commit
+	// Rollback ends a transaction and drops what it wrote, or goes back to a savepoint in it.
 	Rollback
 	// Savepoint sets or releases one; going back to it is a Rollback.
 	Savepoint
+	// XA is any step of a distributed transaction.
 	XA
 	// Set changes session or server variables.
 	Set
+	// Use changes the default schema.
 	Use
 	// Show reads names, definitions or the server's state.
 	Show
 	// Explain describes a table or a plan; it runs the statement only if its
 	// class is another one.
 	Explain
+	// Prepare names a statement in SQL, for Execute to run on the same connection until Deallocate.
 	Prepare
 	Execute
 	Deallocate
@@ -38,8 +45,10 @@ const (
 	Call
 	// Load reads a file into a table.
 	Load
+	// LockTables is LOCK TABLES, and UnlockTables ends the locks of it and of FLUSH TABLES WITH READ LOCK.
 	LockTables
 	UnlockTables
+	// Handler opens, reads or closes a cursor of HANDLER, which lives on one connection.
 	Handler
 	// Admin steers a server: FLUSH, KILL, replication, plugins, table checks.
 	Admin

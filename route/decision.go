@@ -29,10 +29,11 @@ func (t Token) String() string {
 
 // Decision is where one statement goes, and why.
 type Decision struct {
+	// Class is the statement's, and Target where it runs in this session, which can be another one than Statement.Target.
 	Class  Class
 	Target Target
 	// Server is an index into the snapshot's servers, or -1: nobody needs one
-	// (Answer, Refuse), or none can be named yet.
+	// (Answer, Refuse), any connection of the session does (ToAll), or there is none now.
 	Server int
 	// Level is the one that holds for a read.
 	Level Level
@@ -55,7 +56,7 @@ type Decision struct {
 	// Fallback is where the statement goes if the wait ends in vain: ToPrimary
 	// or Refuse.
 	Fallback Target
-	// Error is what a client is told with Refuse.
+	// Error is what a client is told with Refuse, or if nobody waits for a server that is not there now.
 	Error string
 	// Starts is the state that the statement will leave on the connection.
 	Starts Holds

@@ -18,10 +18,11 @@ type Hint struct {
 	// Start and End are the bytes of the first comment that is a hint; the
 	// server does not need it.
 	Start, End int
-	Route      HintRoute
+	// Route is the server that it asks for.
+	Route HintRoute
 	// Only, with HintToReplica, never falls back on the primary.
 	Only bool
-	// Level counts if HasLevel; the two durations likewise.
+	// Level counts if HasLevel, MaxStaleness if HasMaxStaleness and Timeout, for the wait, if HasTimeout.
 	Level           Level
 	HasLevel        bool
 	MaxStaleness    time.Duration
@@ -40,7 +41,9 @@ type HintRoute uint8
 
 // The routes.
 const (
+	// HintNone leaves the server to the session and the policy.
 	HintNone HintRoute = iota
+	// HintToPrimary asks for the primary, also for a read that a replica could answer.
 	HintToPrimary
 	// HintToReplica asks for a replica and for no position: only max_lag holds.
 	HintToReplica

@@ -11,9 +11,11 @@ type Holds uint16
 // The last ones pin the session: they are about excluding others, or changed
 // what nobody can name, so that everything goes to that connection.
 const (
+	// HoldTemporaryTable: CREATE TEMPORARY TABLE.
 	HoldTemporaryTable Holds = 1 << iota
 	// HoldVariable: a user variable with a value that only a server computed.
 	HoldVariable
+	// HoldHandler: a cursor of HANDLER is open.
 	HoldHandler
 	// HoldPrepared: a statement prepared by PREPARE in SQL.
 	HoldPrepared
@@ -22,7 +24,9 @@ const (
 	// HoldFoundRows: FOUND_ROWS() of a statement with SQL_CALC_FOUND_ROWS.
 	HoldFoundRows
 
+	// PinUserLock: GET_LOCK.
 	PinUserLock
+	// PinTableLocks, PinReadLock, PinInstanceLock: LOCK TABLES, FLUSH TABLES WITH READ LOCK, LOCK INSTANCE or BACKUP.
 	PinTableLocks
 	PinReadLock
 	PinInstanceLock

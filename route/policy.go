@@ -82,6 +82,7 @@ const (
 // Policy is what the operator decided. It is a value: a reload makes a new one,
 // and a decision never changes it.
 type Policy struct {
+	// Endpoint is the address that the client has connected to.
 	Endpoint Endpoint
 	// Level holds for sessions and statements that ask for none.
 	Level Level
@@ -113,7 +114,8 @@ type Policy struct {
 	// SystemSchemasOnReplicas lets reads of mysql, information_schema,
 	// performance_schema and sys be split. What they say is each server's own.
 	SystemSchemasOnReplicas bool
-	Splitting               Splitting
+	// Splitting is what becomes of reads in a transaction that may write.
+	Splitting Splitting
 	// TrackTables has reads at SessionLevel wait for the tables that they name only, if the caller knows of these.
 	TrackTables bool
 	// Method is how the levels session, global and scc are kept, and Sleep how long BySleep waits.

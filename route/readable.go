@@ -94,7 +94,8 @@ func (e Exclusion) String() string {
 type Candidate struct {
 	// Server is the index in Snapshot.Servers.
 	Server int
-	Why    Exclusion
+	// Why says whether it may take the read: Readable reads it.
+	Why Exclusion
 	// Behind is set where the server is not known to have the position that the
 	// read requires. A read may run there only after a wait for the position;
 	// that holds for a primary that is the last resort, too.
@@ -107,6 +108,7 @@ func (c Candidate) Readable() bool { return c.Why >= WhyLastResort }
 // Query is what one read asks of the server that runs it. The zero value is a
 // read at level Eventual that asks for nothing.
 type Query struct {
+	// Level is what the read is promised.
 	Level Level
 	// MaxStaleness bounds the lag of this read; Policy.MaxLag holds as well.
 	// 0 is no bound of its own; at level Weak it is Policy.MaxStaleness.

@@ -1,12 +1,13 @@
 package route
 
-// Reason is one reason of a decision. Its text is part of the output contract; the
-// order of the constants is the order in which reasons are listed.
+// Reason is one reason of a decision. Its word, which String returns, is part of the output contract; Explanation
+// is the same in a sentence. The order of the constants is the order in which reasons are listed.
 type Reason uint8
 
-// The reasons. NoReason is the zero value.
+// The reasons, each with its word: first what the statement is, then what the session, a hint or a setting makes of
+// it, then which servers there are.
 const (
-	NoReason Reason = iota
+	NoReason Reason = iota // the zero value: nothing has been decided
 
 	// What the statement is.
 

@@ -12,7 +12,9 @@ type Role uint8
 
 // The roles.
 const (
+	// Replica applies what another server has written.
 	Replica Role = iota
+	// Primary takes writes.
 	Primary
 )
 
@@ -60,6 +62,7 @@ func (s State) String() string {
 type Server struct {
 	// Name is unique in its snapshot.
 	Name string
+	// Role is what the server was last seen to be.
 	Role Role
 	// State of a primary is Online or Offline.
 	State State
@@ -120,7 +123,7 @@ type Snapshot struct {
 type Chosen struct {
 	// Server is an index into Snapshot.Servers; -1 is that none may be read now.
 	Server int
-	// Needs is what it must have before it is read. With Fetch that is Snapshot.Current.
+	// Needs is what it must have before it is read. With Fetch that is Snapshot.Current, which must be asked for.
 	Needs gtid.Value
 	Fetch bool
 }

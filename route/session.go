@@ -17,8 +17,8 @@ type Session struct {
 	Options Options
 	// Schema is the default schema, or "" without one.
 	Schema string
-	// Level and the rest are what the session asked for with SET mysqlrw_x; they
-	// count if the Has field is set, or if not empty.
+	// Level, MaxStaleness, Timeout and Node are what the session asked for with SET mysqlrw_x. They count if
+	// HasLevel, HasMaxStaleness or HasTimeout says so, or if Node is not empty.
 	Level           Level
 	HasLevel        bool
 	MaxStaleness    time.Duration
@@ -61,6 +61,7 @@ type coming struct {
 
 // Transaction is an open transaction. The zero value is none.
 type Transaction struct {
+	// Open: it has been started and not ended.
 	Open bool
 	// ReadOnly: START TRANSACTION READ ONLY.
 	ReadOnly bool
@@ -82,6 +83,7 @@ type hold struct {
 
 // Held is one reason why a connection stays with its session.
 type Held struct {
+	// Kind is one kind of state, and Server the name of the server whose connection has it.
 	Kind Holds
 	// Name is what is held, or "".
 	Name   string

@@ -186,10 +186,12 @@ func (s *Session) duration(name, value string, to *time.Duration, has *bool) err
 
 // SettingError says why a SET of one of the proxy's variables was refused.
 type SettingError struct {
+	// Name and Value are as the statement had them.
 	Name, Value string
 	// Want says what would have been read.
 	Want string
-	Err  error
+	// Err says what is wrong with a position; nil for other settings.
+	Err error
 }
 
 // Error says what is wrong and what would have been right.

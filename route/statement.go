@@ -21,6 +21,7 @@ type Options struct {
 // Statement is what a text is, without regard to any session. It is a value
 // without pointers into the text.
 type Statement struct {
+	// Class is that of the text's strongest part.
 	Class Class
 	// Target is where it may run in a fresh session.
 	Target Target
@@ -28,7 +29,8 @@ type Statement struct {
 	// the text that gave it, 0 and 0 if it was no single place.
 	Reason  Reason
 	At, End int
-	Facts   Facts
+	// Facts are what was found in any part of the text.
+	Facts Facts
 	// Count is the number of statements in the text that are not empty.
 	Count int
 	// Hint is what comments ask for.
@@ -47,17 +49,21 @@ const (
 	FactAssigns
 	// FactSetsVariable: SET @x = literal.
 	FactSetsVariable
-	// FactTakesLock, FactReleasesLock: GET_LOCK, RELEASE_LOCK.
+	// FactTakesLock, FactReleasesLock, FactReleasesAllLocks: GET_LOCK, RELEASE_LOCK, RELEASE_ALL_LOCKS.
 	FactTakesLock
 	FactReleasesLock
 	FactReleasesAllLocks
 	// FactRoutine: runs code that nobody sees from here.
 	FactRoutine
+	// FactLastInsertID: LAST_INSERT_ID(), @@last_insert_id, @@identity.
 	FactLastInsertID
 	// FactPrevious: FOUND_ROWS(), ROW_COUNT(), @@warning_count.
 	FactPrevious
+	// FactCountsFoundRows: SQL_CALC_FOUND_ROWS.
 	FactCountsFoundRows
+	// FactSystemSchema: reads mysql, information_schema, performance_schema or sys.
 	FactSystemSchema
+	// FactServerState, FactConnectionState: asks about the server that runs it, or the connection to it.
 	FactServerState
 	FactConnectionState
 	// FactUndecided: executable comments decide what it is.
@@ -97,13 +103,13 @@ const (
 	// as the active roles.
 	FactConnection
 	// FactTableLocks, FactReadLock, FactInstanceLock: takes LOCK TABLES, FLUSH
-	// TABLES WITH READ LOCK, LOCK INSTANCE or BACKUP; the others release them.
+	// TABLES WITH READ LOCK, LOCK INSTANCE or BACKUP; FactUnlocksTables and FactUnlocksInstance release them.
 	FactTableLocks
 	FactReadLock
 	FactInstanceLock
 	FactUnlocksTables
 	FactUnlocksInstance
-	// FactHandlerOpen, FactHandlerClose.
+	// FactHandlerOpen, FactHandlerClose: HANDLER t OPEN, HANDLER t CLOSE.
 	FactHandlerOpen
 	FactHandlerClose
 	// FactPreparesName: PREPARE; FactExecutes: EXECUTE; FactUnprepares:
