@@ -21,6 +21,7 @@ type conn struct {
 	// checker converts arguments, which takes a connection of the driver, but not one that is alive.
 	checker driver.NamedValueChecker
 	req     request
+	texts   [16]classified // by length; they are forgotten when texts are read in another way
 
 	memory  route.Memory // of statements without a Session
 	version uint64       // of the connector's writes that memory has

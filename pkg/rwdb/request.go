@@ -53,11 +53,33 @@ type request struct {
 // request returns the conn's, for a new statement.
 func (c *conn) request(op op, text string, args []driver.NamedValue) *request {
 	r := &c.req
-	*r = request{op: op, text: text, args: args, st: route.Classify(text, &c.route.Options)}
+	*r = request{op: op, text: text, args: args, st: c.classify(text)}
 	if r.st.Target == route.ToReplica && r.st.Facts.Any(route.FactLastInsertID) {
 		r.st.Target, r.st.Reason = route.ToPrimary, route.LastInsertID // whose link knows it
 	}
 	return r
+}
+
+// classified is a text that was run before, and what it is.
+type classified struct {
+	text string
+	st   route.Statement
+}
+
+// longestKept is the length up to which texts are kept.
+const longestKept = 2048
+
+// classify tells what a text is. Programs run few texts many times, and comparing them takes less than reading them.
+func (c *conn) classify(text string) route.Statement {
+	kept := &c.texts[len(text)%len(c.texts)]
+	if kept.text == text && text != "" {
+		return kept.st
+	}
+	st := route.Classify(text, &c.route.Options)
+	if len(text) <= longestKept {
+		*kept = classified{text, st}
+	}
+	return st
 }
 
 // repeatable tells whether the statement does no harm if it runs twice.

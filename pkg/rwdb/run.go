@@ -416,6 +416,9 @@ func (c *conn) done(ctx context.Context, r *request, l *link, d *route.Decision,
 	case r.writes && !out.Position.IsEmpty():
 		c.c.writes.add(out.Position)
 	}
+	if r.st.Class == route.Set || r.st.Facts.Any(route.FactMode) {
+		clear(c.texts[:])
+	}
 	if d.Target == route.ToAll && err == nil {
 		c.set(r, l)
 	}
