@@ -28,6 +28,8 @@
 // of source and replica are compared by timestamps, heartbeat and seconds; a
 // skew between them shows as lag. gtid and position use one clock only.
 //
+// Method gtid and position wait, and so need to be told how; the others ask the replica alone:
+//
 //	samples, err := lag.Measure(ctx, db, lag.Options{})
 //	for _, s := range samples {
 //		if d, known := s.Lag.Duration(); known {
@@ -36,4 +38,10 @@
 //			fmt.Println(s.Channel, s.Lag.Reason(), s.Detail)
 //		}
 //	}
+//
+// # Stability
+//
+// Exported names, what their comments promise and the words that String returns stay as they are within a major
+// version; names, fields and words can be added. Sample.Detail and the texts of errors
+// can change, and so can the order in which Auto prefers methods and when a value of 0 is believed.
 package lag

@@ -25,7 +25,8 @@ var ErrTableName = errors.New("a heartbeat table is named database.table")
 
 var tableName = regexp.MustCompile(`^([^.` + "`" + `\x00]+)\.([^.` + "`" + `\x00]+)$`)
 
-// QuoteTable returns database.table with both names in back quotes.
+// QuoteTable returns database.table with both names in back quotes, or ErrTableName: it is how a name is checked
+// before a server is asked.
 func QuoteTable(name string) (string, error) {
 	parts := tableName.FindStringSubmatch(name)
 	if parts == nil {

@@ -13,10 +13,11 @@ type Lag struct {
 // Known is a measured lag. A negative one, which two clocks can produce, is 0.
 func Known(d time.Duration) Lag { return Lag{d: max(d, 0), known: true} }
 
-// Unknown is the absence of a measurement.
+// Unknown is the absence of a measurement, and why there is none.
 func Unknown(r Reason) Lag { return Lag{reason: r} }
 
-// MoreThan is a lag of which only a lower bound is known.
+// MoreThan is a lag of which only a lower bound is known. It counts as unknown: Duration does not tell it, AtLeast
+// and Exceeds do.
 func MoreThan(d time.Duration, r Reason) Lag { return Lag{d: max(d, 0), reason: r} }
 
 // Duration returns the lag, and false if it is unknown.
@@ -42,7 +43,7 @@ func (l Lag) Reason() Reason {
 	return l.reason
 }
 
-// String returns the duration, or the reason.
+// String returns the duration as time.Duration prints it, or the reason's word.
 func (l Lag) String() string {
 	if l.known {
 		return l.d.String()

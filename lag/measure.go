@@ -15,6 +15,7 @@ import (
 // Options choose how to measure. The zero value measures with what the
 // replica alone can tell.
 type Options struct {
+	// Method is the only one that is tried; Auto chooses for each channel.
 	Method Method
 
 	// Source returns the source of a channel, open for queries. nil means that
@@ -30,6 +31,7 @@ type Options struct {
 	// Budget is how long gtid and position wait at most.
 	Budget time.Duration
 
+	// HeartbeatTable is read by the method heartbeat, which Auto takes if there is one.
 	HeartbeatTable HeartbeatTable
 }
 
@@ -41,13 +43,13 @@ type Sample struct {
 	Method  Method // the one that gave Lag; Auto if none was needed to know that it is unknown
 	Detail  string // what a person wants to know about the reason, or about the value
 
-	Receive Lag // age of what is being received
-	Apply   Lag // age of what is being applied, beyond the delay
-	Behind  *uint64
+	Receive Lag     // age of what is being received
+	Apply   Lag     // age of what is being applied, beyond the delay
+	Behind  *uint64 // transactions received and not applied; nil if that is not known
 
-	Delay    time.Duration // configured
-	Receiver status.ThreadState
-	Applier  status.ThreadState
+	Delay    time.Duration      // configured
+	Receiver status.ThreadState // brings transactions from the source
+	Applier  status.ThreadState // executes what was brought
 }
 
 // Measure measures every channel of a replica. The worst channel comes last.

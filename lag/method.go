@@ -10,12 +10,12 @@ type Method uint8
 
 // The methods; the package comment says what each one needs.
 const (
-	Auto Method = iota
-	Seconds
-	Position
-	GTID
-	Heartbeat
-	Timestamps
+	Auto       Method = iota // the best of the others that can be had
+	Seconds                  // what the server itself says, in whole seconds
+	Position                 // the time until the source's binary log position is applied
+	GTID                     // the time until what the source has is applied
+	Heartbeat                // the age of a row that is written on the primary
+	Timestamps               // the commit timestamps of MySQL's transactions
 )
 
 // Methods lists the words that ParseMethod reads, in the order in which a
