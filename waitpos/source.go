@@ -12,15 +12,15 @@ import (
 // is used for replicas whose channels all read from that source itself: others
 // may get from elsewhere what it does not have.
 type SourceState struct {
-	Flavor   flavor.Flavor
-	UUID     string     // MySQL: the source's own
-	ServerID uint32     // the source's own
-	Executed gtid.Value // what it can send, or could before it was purged
-	Purged   gtid.Value // what it cannot send any more; empty on MariaDB
-	Chained  bool       // it is itself a replica or a group member: it may get more
+	Flavor   flavor.Flavor // which of UUID and ServerID names it in a position
+	UUID     string        // MySQL: the source's own
+	ServerID uint32        // the source's own
+	Executed gtid.Value    // what it can send, or could before it was purged
+	Purged   gtid.Value    // what it cannot send any more; empty on MariaDB
+	Chained  bool          // it is itself a replica or a group member: it may get more
 }
 
-// ReadSource reads the state of a source.
+// ReadSource asks a server, which must be the source of the replica that Wait is to wait on, for Options.Source.
 func ReadSource(ctx context.Context, q status.Querier) (*SourceState, error) {
 	s, err := status.Read(ctx, q)
 	if err != nil {

@@ -33,20 +33,20 @@ type Options struct {
 
 // Progress is how far a wait has come.
 type Progress struct {
-	Waited  time.Duration
-	Missing string // the part of the target that is not applied yet
-	Count   uint64 // transactions in Missing; 0 for a file position
+	Waited  time.Duration // since Wait was called
+	Missing string        // the part of the target that is not applied yet
+	Count   uint64        // transactions in Missing; 0 for a file position
 }
 
 // Result is the outcome of a wait.
 type Result struct {
-	Reached bool
-	AtOnce  bool // reached at the first look
-	Waited  time.Duration
-	Missing string // "" if reached
-	Count   uint64 // transactions in Missing; 0 for a file position
-	Reason  Reason
-	Detail  string // what the server said about the reason, such as the applier's error
+	Reached bool          // the server has all of the target
+	AtOnce  bool          // reached at the first look
+	Waited  time.Duration // until the position was reached, or given up
+	Missing string        // "" if reached
+	Count   uint64        // transactions in Missing; 0 for a file position
+	Reason  Reason        // why it is not reached; NoReason if it is
+	Detail  string        // what the server said about the reason, such as the applier's error
 }
 
 // longest is the longest single wait on a server that knows fractions of a
