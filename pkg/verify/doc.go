@@ -35,4 +35,11 @@
 // which is older than everything.
 //
 // It promises to touch no table that it did not make.
+//
+// # Stability
+//
+// Exported names, what their comments promise and the words that String returns stay as they are within a major
+// version; names, fields and words can be added. The texts of errors, and with them
+// the keys of Result.Errors, can change, and what the clients do in which order. A later version can find
+// what an earlier one did not see.
 package verify

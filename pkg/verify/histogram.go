@@ -68,8 +68,8 @@ func (h *histogram) quantile(share float64) time.Duration {
 
 // Spread tells of a distribution of durations. Its zero value is of none.
 type Spread struct {
-	Count         int64
-	P50, P99, Max time.Duration
+	Count         int64         // of how many durations
+	P50, P99, Max time.Duration // 50 and 99 of 100 are not above P50 and P99, which are rounded up by 3 % at most
 }
 
 func (h *histogram) spread() Spread {

@@ -56,7 +56,7 @@ const (
 	Peers
 )
 
-// Workloads returns the names of the workloads.
+// Workloads returns the names of the workloads, each at the index that is its constant.
 func Workloads() []string { return []string{"registers", "peers"} }
 
 // Options describe a run. Read, Write and an end (Duration or Reads) must be given.
@@ -64,16 +64,16 @@ type Options struct {
 	Read  *sql.DB // what is checked; it must allow a connection for each client
 	Write *sql.DB // takes the writes and the table; if it is Read, a session has one connection
 
-	Workload   Workload
-	Clients    int     // 0 means 16
-	Registers  int     // 0 means 16; Peers has its own number
-	WriteRatio float64 // share of operations of Registers that write; 0 means 0.1
+	Workload   Workload // what the clients do
+	Clients    int      // that work at the same time; 0 means 16
+	Registers  int      // rows that they share; 0 means 16; Peers has its own number
+	WriteRatio float64  // share of operations of Registers that write; 0 means 0.1
 
 	Duration time.Duration // 0 means until Reads
 	Reads    int64         // 0 means until Duration
 	Timeout  time.Duration // for one statement; 0 means 10 s
 
-	Schema     string        // 0 means mysqlrw_verify; made and dropped unless it is there
+	Schema     string        // "" means mysqlrw_verify; made and dropped unless it is there
 	Statements []string      // run at the beginning of every session, on Read
 	Settle     time.Duration // how long is waited for the table to arrive everywhere; 0 means 10 s
 
@@ -89,8 +89,8 @@ type Options struct {
 
 // Progress is where a run stands.
 type Progress struct {
-	Elapsed, Duration time.Duration
-	Reads, Limit      int64
+	Elapsed, Duration time.Duration // Duration is that of Options: 0 if the run ends by reads
+	Reads, Limit      int64         // answered until now, and Options.Reads
 }
 
 // maxClients keeps a slip of the finger from taking every connection there is.

@@ -4,25 +4,25 @@ import "time"
 
 // Result is what a run has found.
 type Result struct {
-	Elapsed             time.Duration
-	Clients, Registers  int
-	Sessions            int64 // more than clients if connections were lost
-	Reads, Writes       int64 // that were answered
-	Absent              int64 // reads that found no table or row
-	Errors              map[string]int64
-	OwnWrites           Count // reads of what the session had written
-	MonotonicReads      Count
-	WriteOrder          Count
-	CrossSession        Count
-	Inversions          int64  // reads older than what another session had read
-	Invented            int64  // reads of what nobody has written
-	Linearizable        Answer // Unknown if the checker has confirmed nothing
-	Checked, GivenUp    int64  // operations of windows that the checker has found in order, and that took it too long
-	ByServer            map[string]int64
-	Staleness           Spread // of all reads; 0 for a fresh one
-	ReadTime, WriteTime Spread
-	FirstReadTime       Spread // of reads that directly follow a write of the session
-	Violations          []Violation
+	Elapsed             time.Duration    // of the clients' work
+	Clients, Registers  int              // as there were; Peers has its own numbers
+	Sessions            int64            // more than clients if connections were lost
+	Reads, Writes       int64            // that were answered
+	Absent              int64            // reads that found no table or row
+	Errors              map[string]int64 // how often, by what was done and what went wrong; nil for none
+	OwnWrites           Count            // reads older than what the session had written
+	MonotonicReads      Count            // reads older than what the session had read
+	WriteOrder          Count            // reads older than what came before a write that the session had seen
+	CrossSession        Count            // reads older than what anybody had written
+	Inversions          int64            // reads older than what another session had read
+	Invented            int64            // reads of what nobody has written
+	Linearizable        Answer           // Unknown if the checker has confirmed nothing
+	Checked, GivenUp    int64            // operations of windows that the checker has found in order, and that took it too long
+	ByServer            map[string]int64 // reads, by the server_id of who answered or "unknown"
+	Staleness           Spread           // of all reads; 0 for a fresh one
+	ReadTime, WriteTime Spread           // of statements; ReadTime is without those of FirstReadTime
+	FirstReadTime       Spread           // of reads that directly follow a write of the session
+	Violations          []Violation      // examples, at most Options.Show of each kind
 }
 
 // Keeps reports whether nothing was found that the promise excludes. That is

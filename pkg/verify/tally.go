@@ -18,7 +18,10 @@ type tally struct {
 }
 
 // Count is how many reads break a promise, of those on which it could be seen.
-type Count struct{ Found, Of int64 }
+type Count struct {
+	Found int64 // broke it
+	Of    int64 // could have
+}
 
 func (c *Count) add(found bool) {
 	c.Of++

@@ -24,20 +24,20 @@ const (
 
 const kinds = int(Invented) + 1
 
-// String returns the word.
+// String returns the kind's word in kebab-case.
 func (k Kind) String() string {
 	return [...]string{"own-write", "went-back", "out-of-order", "cross-session", "inversion", "invented"}[k]
 }
 
 // Op is one operation of a violation's history.
 type Op struct {
-	Write           bool
-	Session         int
-	Register        int
-	Number          int64 // -1: no table or row
-	Server          int   // of a read; 0 is not known
-	Began, Returned time.Duration
-	Unfinished      bool // a write that has not returned
+	Write           bool          // else a read
+	Session         int           // from 1: a client that lost its connection goes on as another one
+	Register        int           // its row in the table
+	Number          int64         // written or read; -1: no table or row
+	Server          int           // of a read; 0 is not known
+	Began, Returned time.Duration // since the start of the run
+	Unfinished      bool          // a write that has not returned
 }
 
 // String is "session 3 writes 17 to register 2 at 1.200s..1.203s".
@@ -67,11 +67,11 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.6fs", d.Seconds()) 
 // Violation is the shortest history that shows one: its last operation is the
 // read that the others make wrong.
 type Violation struct {
-	Kind Kind
-	Ops  []Op
+	Kind Kind // which rule the last of Ops breaks
+	Ops  []Op // the read that breaks it comes last
 }
 
-// String has a line for each operation.
+// String has a line for the kind and one for each operation.
 func (v Violation) String() string {
 	lines := []string{v.Kind.String()}
 	for _, op := range v.Ops {

@@ -91,9 +91,9 @@ type Answer uint8
 
 // The answers.
 const (
-	Unknown Answer = iota
-	No
-	Yes
+	Unknown Answer = iota // nobody has found out
+	No                    // there is proof of the contrary
+	Yes                   // confirmed for all that was looked at
 )
 
 // highest is a register in words of the checker: a write leaves the higher
