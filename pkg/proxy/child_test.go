@@ -179,18 +179,3 @@ func cpuTime() time.Duration {
 	}
 	return all
 }
-
-// underRace tells whether the race detector is in this binary: what the system counts means nothing
-// then.
-func underRace() bool {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return false
-	}
-	for _, s := range info.Settings {
-		if s.Key == "-race" {
-			return s.Value == "true"
-		}
-	}
-	return false
-}

@@ -62,7 +62,7 @@ var scriptSetup = []string{
 // compare runs a script on the primary, then through the proxy.
 func (s *site) compare(t *testing.T, sc *script) {
 	t.Helper()
-	if strings.HasPrefix(sc.name, "long ") && underRace() {
+	if strings.HasPrefix(sc.name, "long ") && sandboxtest.UnderRace() {
 		t.Skip("16 MB take minutes under the race detector; CI runs it without")
 	}
 	o := rawOptions{user: appUser, password: appPassword, schema: "f", caps: sc.caps, charset: sc.charset}

@@ -16,7 +16,7 @@ import (
 // TestCost counts what a simple read costs a proxy in a process of its own: it allocates nothing, reads twice
 // and writes twice, and no read finds nothing. Time is for benchmarks.
 func TestCost(t *testing.T) {
-	if underRace() {
+	if sandboxtest.UnderRace() {
 		t.Skip("the race detector allocates by itself; CI runs it without, too")
 	}
 	sandboxtest.Flavors(t, func(t *testing.T, f flavor.Flavor) {

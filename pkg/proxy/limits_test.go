@@ -45,7 +45,7 @@ func (p *child) through(t *testing.T, c *sandbox.Cluster) *running {
 
 // used is the memory that a limit is about.
 func (m childMemory) used() int64 {
-	if underRace() {
+	if sandboxtest.UnderRace() {
 		return m.Sys
 	}
 	return m.Resident
@@ -160,7 +160,7 @@ func idle(t *testing.T, c *sandbox.Cluster, p *child) {
 		n := int64(len(all))
 		t.Logf("%d clients, %s: %d bytes each of Go's memory, %d of the process's (%.1f MB, %d goroutines)", n, what, (m.Sys-before.Sys)/n,
 			(m.Resident-before.Resident)/n, mb(m.Resident), m.Goroutines)
-		if cost := (m.used() - before.used()) / n; cost > limit && !underRace() {
+		if cost := (m.used() - before.used()) / n; cost > limit && !sandboxtest.UnderRace() {
 			t.Errorf("an idle client costs %d bytes (%s)", cost, what)
 		}
 	}

@@ -163,7 +163,7 @@ func TestTables_verify(t *testing.T) {
 			}},
 			{"the tracker is killed", func() {
 				for range 3 {
-					killTracker(t, primary)
+					sandboxtest.KillLogReaders(t, primary, "tracker")
 					v.progress()
 					tracking(t, v.running)
 				}
@@ -176,7 +176,7 @@ func TestTables_verify(t *testing.T) {
 			}},
 			{"the tracker loses its privilege", func() {
 				sandboxtest.Exec(t, primary, "REVOKE REPLICATION SLAVE ON *.* FROM tracker")
-				killTracker(t, primary)
+				sandboxtest.KillLogReaders(t, primary, "tracker")
 				sandboxtest.Await(t, "the proxy says so", func() bool {
 					is := v.proxy.Statistics().Tracker
 					return !is.Ready && strings.Contains(is.Err, "REPLICATION SLAVE")
@@ -207,26 +207,4 @@ func TestTables_verify(t *testing.T) {
 			t.Errorf("reads were never narrowed, or never kept from it: %v", all)
 		}
 	})
-}
-
-// killTracker ends the connections that read the primary's log as the tracker does.
-func killTracker(t *testing.T, s *sandbox.Server) {
-	t.Helper()
-	db := sandboxtest.Open(t, s)
-	rows, err := db.QueryContext(t.Context(), "SELECT id FROM information_schema.processlist WHERE user = 'tracker'")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	var ids []string
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			t.Fatal(err)
-		}
-		ids = append(ids, id)
-	}
-	for _, id := range ids {
-		_, _ = db.ExecContext(t.Context(), "KILL "+id) // which may have gone by itself
-	}
 }

@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"runtime/debug"
-	"slices"
 	"testing"
 
 	"github.com/mysqlrw/mysqlrw/pkg/gtid"
+	"github.com/mysqlrw/mysqlrw/pkg/sandbox/sandboxtest"
 )
 
 // many makes a tracker whose replicas are behind some transactions, and a list of these.
@@ -81,7 +80,7 @@ func BenchmarkNeed(b *testing.B) {
 
 // TestMemory: a hundred thousand tables with changes that no replica has take less than 64 MB.
 func TestMemory(t *testing.T) {
-	if testing.Short() || underRace() {
+	if testing.Short() || sandboxtest.UnderRace() {
 		t.Skip("a million transactions take a minute under the race detector; CI runs it without")
 	}
 	tr, next := many(t, "mysql", maxTables, 1<<40)
@@ -103,9 +102,4 @@ func TestMemory(t *testing.T) {
 		t.Errorf("only %d tables are kept", len(tr.book.tables))
 	}
 	runtime.KeepAlive(tr)
-}
-
-func underRace() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }

@@ -129,7 +129,7 @@ func TestFollow(t *testing.T) {
 		w.separate()
 		t.Run("its connection is killed", func(t *testing.T) {
 			for range 5 {
-				kill(t, w.primary)
+				sandboxtest.KillLogReaders(t, w.primary, "tracker")
 				w.exec("UPDATE d.a SET v = v + 1", "UPDATE d.b SET v = v + 1") // while it is away
 				w.ready()
 				w.separate()
@@ -321,33 +321,6 @@ func (c gated) Read(b []byte) (int, error) {
 	c.g.mu.Unlock()
 	<-opened
 	return n, err
-}
-
-// kill ends every connection that reads the server's log as this test does.
-func kill(t *testing.T, s *sandbox.Server) {
-	t.Helper()
-	db := sandboxtest.Open(t, s)
-	rows, err := db.Query("SELECT id FROM information_schema.processlist WHERE user = 'tracker' AND command LIKE 'Binlog Dump%'")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	var ids []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			t.Fatal(err)
-		}
-		ids = append(ids, id)
-	}
-	if len(ids) == 0 {
-		t.Fatal("nobody reads the log")
-	}
-	for _, id := range ids {
-		if _, err := db.Exec(fmt.Sprintf("KILL %d", id)); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // promote makes a replica a primary.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"os"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -136,6 +138,12 @@ func Exec(t testing.TB, s *sandbox.Server, statements ...string) {
 			t.Fatalf("%s: %s: %v", s.Name, statement, err)
 		}
 	}
+}
+
+// UnderRace tells whether the race detector is in this binary: what is measured of time and memory means nothing then.
+func UnderRace() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
 // showLogs prints the end of every server's error log.

@@ -105,3 +105,24 @@ func Rebuild(t testing.TB, f flavor.Flavor, s *sandbox.Server) {
 	Exec(t, s, flavor.StopReplica(f, ""), "SET @at = @@GLOBAL.gtid_executed", flavor.ResetBinaryLogs(f),
 		"SET GLOBAL gtid_purged = @at", flavor.StartReplica(f, ""))
 }
+
+// KillLogReaders ends the connections on which a user reads the server's binary log, of which there must be one, or
+// come one.
+func KillLogReaders(t testing.TB, s *sandbox.Server, user string) {
+	t.Helper()
+	db := Open(t, s)
+	var ids []string
+	Await(t, user+" reads the log of "+s.Name, func() bool {
+		rows, err := status.Query(t.Context(), db, "SELECT id FROM information_schema.processlist WHERE user = ? AND command LIKE 'Binlog Dump%'", user)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows {
+			ids = append(ids, row.Text("id"))
+		}
+		return len(ids) > 0
+	})
+	for _, id := range ids {
+		_, _ = db.ExecContext(t.Context(), "KILL "+id) // which may have gone by itself
+	}
+}
