@@ -1,3 +1,5 @@
+//go:build unix
+
 package rwdb_test
 
 import (
