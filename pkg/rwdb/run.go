@@ -277,11 +277,24 @@ func (c *conn) attempt(ctx context.Context, r *request, d *route.Decision) (agai
 		c.pending = begins
 		c.c.counts.again.Add(1)
 	}
+	if !again && c.pending != begins {
+		c.begun(l)
+	}
 	if again || err != nil && !isServerError(err) {
 		return again, err
 	}
 	c.done(ctx, r, l, d, err)
 	return false, err
+}
+
+// begun notes where a transaction has begun, be its first statement refused: it must be ended there, and what follows
+// must not run without it.
+func (c *conn) begun(l *link) {
+	if c.links[l.from.index] != l {
+		c.broken = true
+		return
+	}
+	c.route.Transaction.Server = l.from.Name
 }
 
 // prepareLink has what the session has set hold on the link.

@@ -85,6 +85,7 @@ func TestStatements(t *testing.T) {
 			{"transactions", testTransactions},
 			{"text transactions", testTextTransactions},
 			{"lost transaction", testLostTransaction},
+			{"begun", testBegun},
 			{"settings", testSettings},
 			{"modes", testModes},
 			{"prepared", testPrepared},
