@@ -280,12 +280,16 @@ func (c *conn) inside(r *request, out *route.Outcome) bool {
 // named makes sure that the outcome of a change outside of transactions has its number, which is asked for on a
 // connection that tells of none. It returns false if there may be one that nobody knows.
 func (c *conn) named(ctx context.Context, r *request, l *link, out *route.Outcome) bool {
-	simple := r.st.Count <= 1 && r.st.Class != route.Call && r.st.Class != route.Execute && r.st.Class != route.XA
+	h, simple := l.heard(), r.st.Count <= 1 && r.st.Class != route.Call && r.st.Class != route.Execute && r.st.Class != route.XA
 	switch {
-	case !out.Position.IsEmpty(), out.Failed && simple:
+	case out.Failed && simple:
 		return true
-	case !l.heard().done && r.rows != nil: // the answer is not complete
+	case !h.done && r.rows != nil: // the answer is not complete, and what came first has another number
 		return false
+	case h.done && !h.known: // an error says nothing of what was done before it
+		return false
+	case !out.Position.IsEmpty():
+		return true
 	}
 	position, named := l.numbered(ctx)
 	out.Position, out.Wrote = position, l.opaque() && named // then it is all that there is

@@ -86,6 +86,7 @@ func TestStatements(t *testing.T) {
 			{"text transactions", testTextTransactions},
 			{"lost transaction", testLostTransaction},
 			{"begun", testBegun},
+			{"several", testSeveral},
 			{"settings", testSettings},
 			{"modes", testModes},
 			{"prepared", testPrepared},

@@ -41,7 +41,8 @@ func (l *link) numbered(ctx context.Context) (position gtid.Value, named bool) {
 	case !l.conn.IsValid():
 		return gtid.Value{}, false
 	case h.done:
-		return h.position, l.maria() || !h.position.IsEmpty() // MariaDB tells of every number that the session got
+		// MariaDB tells of every number that the session got, but with an error nobody does.
+		return h.position, h.known && (l.maria() || !h.position.IsEmpty())
 	case !l.opaque():
 		return gtid.Value{}, false
 	}
