@@ -32,6 +32,7 @@ type conn struct {
 	session  *Session  // of the transaction
 	inTx     bool      // the pool has begun one
 	wroteIn  bool      // it has certainly changed something
+	doubted  bool      // that a transaction is open: only an error says that one may be
 	broken   bool      // what it held is lost
 }
 

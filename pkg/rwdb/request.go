@@ -273,7 +273,7 @@ func (c *conn) inside(r *request, out *route.Outcome) bool {
 	if out.StatusKnown {
 		return out.InTransaction
 	}
-	open := c.route.Transaction.Open || c.route.AutocommitOff
+	open := c.route.Transaction.Open && !c.doubted || c.route.AutocommitOff
 	return open && r.st.Class != route.Commit && r.st.Class != route.Rollback && !r.st.Facts.Any(route.FactImplicitCommit)
 }
 

@@ -360,7 +360,7 @@ func (c *conn) begin(ctx context.Context, l *link) (err error) {
 		l.tx, err = l.conn.BeginTx(ctx, c.pending.options)
 	}
 	if err == nil {
-		c.pending = beginning{}
+		c.pending, c.doubted = beginning{}, false
 	}
 	return err
 }
@@ -419,7 +419,9 @@ func (c *conn) done(ctx context.Context, r *request, l *link, d *route.Decision,
 	if r.writes && role == route.Primary && !c.inside(r, &out) {
 		unnamed = !c.named(ctx, r, l, &out)
 	}
+	open := c.route.Transaction.Open
 	c.route.Apply(&r.st, r.text, d, &c.snap, out)
+	c.doubted = c.route.Transaction.Open && !out.StatusKnown && (c.doubted || err != nil && !open)
 	switch {
 	case unnamed:
 		c.unsettle()

@@ -26,6 +26,7 @@ func testSeveral(t *testing.T, s *site) {
 		"SELECT 1; SELECT SLEEP(0.3); UPDATE item SET price = price + 1 WHERE id = 1",
 		"CALL half()",
 		"UPDATE item SET price = price + 1 WHERE id = 2; CALL half()",
+		"SELECT 1; SELECT SLEEP(0.3); UPDATE item SET price = price + 1 WHERE id = 1",
 	} {
 		s.replicated(t)
 		reader := s.conn(t, s.db)
