@@ -70,11 +70,25 @@ func (t *tracked) settle() error {
 	if err := t.skip(func([]byte) {}); err != nil {
 		return err
 	}
+	if err := t.unprepare(); err != nil {
+		return err
+	}
 	if err := t.Conn.SetReadDeadline(time.Time{}); err != nil { // the driver sets its own before each read
 		return err
 	}
 	a.held = appendTooLate(a.held[:0])
 	return nil
+}
+
+// unprepare closes what the command has prepared: the driver is given an error, and will not.
+func (t *tracked) unprepare() error {
+	id := t.reply.Prepared().StatementID
+	if t.ahead.command != wire.ComStmtPrepare || id == 0 { // an error has none
+		return nil
+	}
+	b := binary.LittleEndian.AppendUint32([]byte{5, 0, 0, 0, byte(wire.ComStmtClose)}, id)
+	_, err := t.Conn.Write(b)
+	return err
 }
 
 // skip reads an answer to its end, and gives rows what it says of its rows.

@@ -24,6 +24,7 @@ type scripted struct {
 	conn net.Conn
 	caps wire.Capability
 	said []string // texts that came
+	seq  byte     // of the last packet
 }
 
 // pieces is a connection that is read in pieces of one size at most.
@@ -48,6 +49,7 @@ func (s *scripted) message() (payload []byte, ok bool) {
 	if _, err := io.ReadFull(s.conn, head); err != nil {
 		return nil, false
 	}
+	s.seq = head[3]
 	payload = make([]byte, int(head[0])|int(head[1])<<8|int(head[2])<<16)
 	_, err := io.ReadFull(s.conn, payload)
 	return payload, err == nil
@@ -88,6 +90,14 @@ func (s *scripted) fail(code uint16) []byte {
 
 // serve logs the client in and answers until it goes away.
 func (s *scripted) serve(answer func(text string) []byte) {
+	s.serveCommands(func(payload []byte) []byte {
+		s.said = append(s.said, string(payload[1:]))
+		return answer(string(payload[1:]))
+	})
+}
+
+// serveCommands is serve for commands of all kinds.
+func (s *scripted) serveCommands(answer func(payload []byte) []byte) {
 	defer s.conn.Close()
 	g := wire.Greeting{Version: "9.7.4", ThreadID: 1, AuthData: make([]byte, 20), Capabilities: serverCaps, Charset: 45, Status: wire.Autocommit, AuthPlugin: wire.NativePlugin}
 	b, _ := wire.AppendMessage(nil, g.Append(nil), 0)
@@ -106,11 +116,10 @@ func (s *scripted) serve(answer func(text string) []byte) {
 	s.send(b)
 	for {
 		payload, ok := s.message()
-		if !ok || payload[0] == byte(wire.ComQuit) {
+		if !ok || len(payload) > 0 && payload[0] == byte(wire.ComQuit) {
 			return
 		}
-		s.said = append(s.said, string(payload[1:]))
-		s.send(answer(string(payload[1:])))
+		s.send(answer(payload))
 	}
 }
 

@@ -1,0 +1,59 @@
+package rwdb
+
+import (
+	"testing"
+
+	"github.com/mysqlrw/mysqlrw/pkg/wire"
+)
+
+// answering opens a link to a server that answers as the test says, and returns what the server was sent after it
+// has ended.
+func answering(t *testing.T, answer func(s *scripted, payload []byte) []byte) (l *link, sent func() [][]byte) {
+	t.Helper()
+	client, server := connected(t)
+	s := &scripted{t: t, conn: server}
+	var all [][]byte
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		s.serveCommands(func(payload []byte) []byte {
+			all = append(all, payload)
+			return answer(s, payload)
+		})
+	}()
+	return openScripted(t, client), func() [][]byte { <-served; return all }
+}
+
+// TestLatePrepare: what a server has prepared for a read that came too late is closed there.
+func TestLatePrepare(t *testing.T) {
+	l, sent := answering(t, func(s *scripted, payload []byte) []byte {
+		switch {
+		case wire.Command(payload[0]) == wire.ComStmtPrepare:
+			ok := []byte{0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+			b, _ := wire.AppendMessage(nil, ok, 1)
+			return b
+		case string(payload[1:]) == "wait":
+			return s.rows("1")
+		case wire.Command(payload[0]) == wire.ComStmtClose:
+			return nil
+		}
+		return s.rows("2")
+	})
+	l.net.arm("wait")
+	if _, err := l.prepare(t.Context(), "SELECT 1"); !isCode(err, 1205) || !l.net.ahead.late {
+		t.Fatalf("%v, %+v", err, l.net.ahead)
+	}
+	if got := allOf(t, l, "2"); got != "2" {
+		t.Errorf("the next answer is %q", got)
+	}
+	l.close()
+	closed := 0
+	for _, payload := range sent() {
+		if id, ok := wire.StatementID(payload); ok && wire.Command(payload[0]) == wire.ComStmtClose && id == 7 {
+			closed++
+		}
+	}
+	if closed != 1 {
+		t.Errorf("the statement was closed %d times", closed)
+	}
+}
