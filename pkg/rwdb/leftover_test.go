@@ -57,3 +57,22 @@ func TestLatePrepare(t *testing.T) {
 		t.Errorf("the statement was closed %d times", closed)
 	}
 }
+
+// TestOwnPositions: an answer with several positions, each of one write, has all of them.
+func TestOwnPositions(t *testing.T) {
+	const source = "3e11fa47-71ca-11e1-9e33-c80aa9429562:"
+	l, sent := answering(t, func(s *scripted, _ []byte) []byte {
+		one := wire.OK{AffectedRows: 1, Status: wire.Autocommit | wire.SessionStateChanged | wire.MoreResults, Trackers: wire.AppendGTIDs(nil, source+"7")}
+		b, seq := wire.AppendMessage(nil, one.Append(nil, s.caps), 1)
+		b, _ = s.ok(b, seq, false, source+"9")
+		return b
+	})
+	if _, err := l.exec(t.Context(), "UPDATE a; UPDATE b", nil); err != nil {
+		t.Fatal(err)
+	}
+	if h := l.heard(); !h.done || h.position.String() != source+"7:9" {
+		t.Errorf("heard %+v, position %s", h, h.position)
+	}
+	l.close()
+	sent()
+}

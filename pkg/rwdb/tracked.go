@@ -270,6 +270,10 @@ func (t *tracked) stands(text []byte) {
 		}
 		t.text, t.position, t.long = append(t.text[:0], text...), v, len(text) > longest
 	}
-	t.heard.position = t.position
+	if both, err := t.heard.position.Union(t.position); err == nil { // an answer can have several, each of one write
+		t.heard.position = both
+	} else {
+		t.heard.position = t.position
+	}
 	t.link.from.learn(t.epoch, t.position)
 }
