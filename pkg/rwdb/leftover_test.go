@@ -1,7 +1,11 @@
 package rwdb
 
 import (
+	"io"
+	"strings"
 	"testing"
+
+	"github.com/go-sql-driver/mysql"
 
 	"github.com/mysqlrw/mysqlrw/pkg/wire"
 )
@@ -72,6 +76,34 @@ func TestOwnPositions(t *testing.T) {
 	}
 	if h := l.heard(); !h.done || h.position.String() != source+"7:9" {
 		t.Errorf("heard %+v, position %s", h, h.position)
+	}
+	l.close()
+	sent()
+}
+
+// TestUpload: a file that is so long that its packets count from 0 again is no command, whatever it says.
+func TestUpload(t *testing.T) {
+	const size = 300 * 16 << 10
+	mysql.RegisterReaderHandler("tabs", func() io.Reader { return strings.NewReader(strings.Repeat("\t", size)) })
+	defer mysql.DeregisterReaderHandler("tabs")
+	uploads := false
+	l, sent := answering(t, func(s *scripted, payload []byte) []byte {
+		switch {
+		case !uploads:
+			uploads = true
+			b, _ := wire.AppendMessage(nil, append([]byte{0xFB}, "Reader::tabs"...), 1)
+			return b
+		case len(payload) > 0:
+			return nil
+		}
+		b, _ := s.ok(nil, s.seq+1, false, stand)
+		return b
+	})
+	if _, err := l.exec(t.Context(), "LOAD", nil); err != nil {
+		t.Fatal(err)
+	}
+	if h := l.heard(); !h.done || h.position.String() != stand {
+		t.Errorf("heard %+v", h)
 	}
 	l.close()
 	sent()

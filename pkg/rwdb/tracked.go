@@ -33,6 +33,7 @@ type tracked struct {
 	link  *link
 	stage stage
 	asked bool            // the client's first packet has passed
+	file  bool            // the server waits for a file, whose packets count on and begin at 0 again
 	caps  wire.Capability // the server's, then what both can do
 	rest  []byte          // what must be seen together with what comes next
 	reply wire.Answer
@@ -107,7 +108,7 @@ func (t *tracked) Read(b []byte) (n int, err error) {
 // Write notes which command the driver sends. The driver gives it whole packets.
 func (t *tracked) Write(b []byte) (int, error) {
 	switch {
-	case t.stage == commands && len(b) > wire.HeaderSize && b[wire.HeaderSize-1] == 0:
+	case t.stage == commands && !t.file && len(b) > wire.HeaderSize && b[wire.HeaderSize-1] == 0:
 		if t.command(wire.Command(b[wire.HeaderSize])) && t.ahead.query != "" {
 			if _, err := t.Conn.Write(t.withWait(b)); err != nil {
 				return 0, err
@@ -224,6 +225,7 @@ func (t *tracked) answer(b []byte) int {
 		t.stage = opaque
 		return 0
 	}
+	t.file = step == wire.StepFile || t.file && step == wire.StepMore
 	switch step {
 	case wire.StepEnd:
 		t.end(t.reply.Final())
