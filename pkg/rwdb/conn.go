@@ -81,7 +81,10 @@ func (c *conn) first(ctx context.Context) error {
 		}
 		l, err := c.link(ctx, at)
 		if err == nil {
-			return c.follow(ctx, l)
+			if err = c.follow(ctx, l); err != nil {
+				_ = c.Close() // nobody else will
+			}
+			return err
 		}
 		all = errors.Join(all, err)
 		if ctx.Err() != nil || isServerError(err) {

@@ -108,3 +108,16 @@ func TestUpload(t *testing.T) {
 	l.close()
 	sent()
 }
+
+// TestNoFollow: a connection whose first question fails is closed.
+func TestNoFollow(t *testing.T) {
+	l, sent := answering(t, func(s *scripted, payload []byte) []byte { return s.fail(1193) })
+	from := l.from
+	from.Server.Config = mysql.NewConfig()
+	c := newConn(&Connector{servers: []*server{from}, monitor: from.monitor})
+	c.links[0], c.checker = l, l.conn
+	if err := c.first(t.Context()); !isCode(err, 1193) {
+		t.Errorf("first: %v", err)
+	}
+	sent() // it ends when the connection does
+}
