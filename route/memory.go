@@ -14,6 +14,7 @@ type Memory struct {
 	there        gtid.Value
 	seen         seen
 	changed      time.Time
+	merged       uint64 // statements, by Merge
 }
 
 // Memory returns the session's.
@@ -65,10 +66,13 @@ func (m *Memory) Forget(lost, kept gtid.Value) bool {
 // Merge takes in what a statement has added, for statements of one session that run at the same time: then is the
 // memory with which it began, and now the one with which it ended.
 func (m *Memory) Merge(then, now *Memory) {
+	n := m.merged + 1
 	if m.same(then) {
 		*m = *now
+		m.merged = n
 		return
 	}
+	m.merged = n
 	m.Wrote(now.token)
 	if both, err := m.shown.Union(now.shown); err == nil {
 		m.shown = both
@@ -82,8 +86,8 @@ func (m *Memory) Merge(then, now *Memory) {
 	if now.changed.After(m.changed) {
 		m.changed = now.changed
 	}
-	switch {
-	case m.seen == then.seen, m.seen.server == "":
+	switch { // what others were shown meanwhile is not settled by what this one has
+	case m.seen.server == "":
 		m.seen = now.seen
 	case now.seen.server != "" && m.seen != now.seen:
 		m.seen.many = true
@@ -92,6 +96,6 @@ func (m *Memory) Merge(then, now *Memory) {
 
 // same tells whether nothing came between.
 func (m *Memory) same(o *Memory) bool {
-	return m.seen == o.seen && m.primary == o.primary && m.changed.Equal(o.changed) &&
+	return m.merged == o.merged && m.seen == o.seen && m.primary == o.primary && m.changed.Equal(o.changed) &&
 		m.token.Equal(o.token) && m.shown.Equal(o.shown) && m.there.Equal(o.there)
 }
