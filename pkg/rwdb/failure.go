@@ -38,11 +38,15 @@ func (c *conn) unreachable(ctx context.Context, r *request, d *route.Decision, w
 
 // failed goes on after an error that no server has sent. sent tells whether the statement may have reached it.
 func (c *conn) failed(ctx context.Context, r *request, l *link, d *route.Decision, why error, sent bool) (again bool, err error) {
+	i := d.Server
 	if isServerError(why) { // of what stands in front of the statement
+		if d.Target == route.ToReplica && c.snap.Servers[i].Role == route.Replica { // it may lack what is set
+			r.excluded |= 1 << i
+			return true, nil
+		}
 		c.observe(ctx, r, d, why)
 		return false, why
 	}
-	i := d.Server
 	if l.conn.IsValid() && !errors.Is(why, driver.ErrBadConn) {
 		return false, why // the driver has refused it, and nothing was sent
 	}

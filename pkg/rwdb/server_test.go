@@ -42,7 +42,7 @@ func newSite(t *testing.T, f flavor.Flavor, change func(*rwdb.Options, *sandbox.
 	}
 	s.Cluster = sandboxtest.Cluster(t, so)
 	sandboxtest.Exec(t, s.Primary(), "CREATE SCHEMA shop", "CREATE TABLE shop.item (id INT PRIMARY KEY, price INT)",
-		"CREATE USER app@'%' IDENTIFIED BY '"+password+"'", "GRANT ALL ON shop.* TO app@'%'")
+		"CREATE USER app@'%' IDENTIFIED BY '"+password+"'", "GRANT ALL ON `shop%`.* TO app@'%'")
 	s.replicated(t)
 	for _, server := range s.Cluster.Servers {
 		c := s.config(server)
@@ -87,6 +87,7 @@ func TestStatements(t *testing.T) {
 			{"lost transaction", testLostTransaction},
 			{"begun", testBegun},
 			{"several", testSeveral},
+			{"replay", testReplay},
 			{"settings", testSettings},
 			{"modes", testModes},
 			{"prepared", testPrepared},
