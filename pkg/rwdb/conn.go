@@ -51,6 +51,7 @@ type beginning struct {
 	is      bool
 	text    string           // a statement of the program's own; "" is by options
 	options driver.TxOptions // of BeginTx
+	next    string           // SET TRANSACTION in front of it, or of a statement that is one; separated by NUL
 }
 
 func newConn(c *Connector) *conn {

@@ -17,6 +17,15 @@ func testReplay(t *testing.T, s *site) {
 	exec(t, c, ctx, "UPDATE item SET price = 1 WHERE id = 1") // links to both
 	number(t, c, ctx, priceOf1)
 
+	exec(t, c, ctx, "SET TRANSACTION READ ONLY")
+	exec(t, c, ctx, "START TRANSACTION")
+	number(t, c, ctx, priceOf1)
+	exec(t, c, ctx, "COMMIT")
+	if _, err := c.ExecContext(ctx, "UPDATE item SET price = 2 WHERE id = 1"); err != nil {
+		t.Errorf("a write behind a transaction that SET TRANSACTION made read-only: %v", err)
+	}
+	number(t, c, ctx, priceOf1)
+
 	release := s.hold(t)
 	exec(t, c, ctx, "CREATE SCHEMA IF NOT EXISTS shop_new")
 	exec(t, c, ctx, "USE shop_new")

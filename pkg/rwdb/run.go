@@ -113,7 +113,7 @@ func (c *conn) try(ctx context.Context, r *request) error {
 			c.observe(ctx, r, &route.Decision{Class: r.st.Class, Server: -1}, err)
 			return err
 		}
-		if d.Target == route.Answer {
+		if d.Target == route.Answer || c.announces(r, d) {
 			return c.answer(ctx, r, d)
 		}
 		i := c.place(d)
@@ -143,7 +143,9 @@ func (c *conn) answer(ctx context.Context, r *request, d *route.Decision) error 
 	case r.op == opPrepare || r.op == opStmtExec || r.op == opStmtQuery:
 		return fmt.Errorf("rwdb: %s cannot be prepared: run it without arguments", d.Class)
 	case r.st.Class == route.Begin:
-		c.pending = beginning{is: true, text: r.text}
+		c.pending = beginning{is: true, text: r.text, next: c.pending.next}
+	case r.st.Class == route.Set && r.st.Facts.Any(route.FactNextTransaction):
+		c.pending.next = strings.Trim(c.pending.next+"\x00"+r.text, "\x00")
 	case r.st.Class == route.Commit || r.st.Class == route.Rollback:
 		c.pending = beginning{}
 	case r.st.Class == route.Show:
@@ -240,7 +242,7 @@ func (c *conn) attempt(ctx context.Context, r *request, d *route.Decision) (agai
 		waits = false
 	}
 	begins := c.pending
-	if begins.is && !d.Split && d.Target != route.ToAll && r.op != opPrepare {
+	if begins != (beginning{}) && !d.Split && d.Target != route.ToAll && r.op != opPrepare && (begins.is || d.Target != route.ToLast) {
 		if err := c.begin(ctx, l); err != nil && !(waits && l.net.ahead.late) {
 			return c.failed(ctx, r, l, d, err, false)
 		}
@@ -255,7 +257,7 @@ func (c *conn) attempt(ctx context.Context, r *request, d *route.Decision) (agai
 		r.waited += l.net.ahead.took
 		if l.net.ahead.late {
 			l.release()
-			if begins.is || !l.conn.IsValid() { // what has begun there is over
+			if begins != (beginning{}) || !l.conn.IsValid() { // what has begun there is over
 				c.drop(d.Server)
 				c.pending = begins
 			}
@@ -277,7 +279,7 @@ func (c *conn) attempt(ctx context.Context, r *request, d *route.Decision) (agai
 		c.pending = begins
 		c.c.counts.again.Add(1)
 	}
-	if !again && c.pending != begins {
+	if !again && begins.is && c.pending != begins {
 		c.begun(l)
 	}
 	if again || err != nil && !isServerError(err) {
@@ -285,16 +287,6 @@ func (c *conn) attempt(ctx context.Context, r *request, d *route.Decision) (agai
 	}
 	c.done(ctx, r, l, d, err)
 	return false, err
-}
-
-// begun notes where a transaction has begun, be its first statement refused: it must be ended there, and what follows
-// must not run without it.
-func (c *conn) begun(l *link) {
-	if c.links[l.from.index] != l {
-		c.broken = true
-		return
-	}
-	c.route.Transaction.Server = l.from.Name
 }
 
 // prepareLink has what the session has set hold on the link.
@@ -350,19 +342,6 @@ func (c *conn) wait(ctx context.Context, r *request, l *link, d *route.Decision)
 	}
 	l.from.learn(epoch, d.Require)
 	return true, nil
-}
-
-// begin tells the server of the transaction that has begun.
-func (c *conn) begin(ctx context.Context, l *link) (err error) {
-	if c.pending.text != "" {
-		_, err = l.conn.ExecContext(ctx, c.pending.text, nil)
-	} else {
-		l.tx, err = l.conn.BeginTx(ctx, c.pending.options)
-	}
-	if err == nil {
-		c.pending, c.doubted = beginning{}, false
-	}
-	return err
 }
 
 // do is what the driver does.

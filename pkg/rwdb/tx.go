@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
+	"strings"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -42,7 +43,7 @@ func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, erro
 	} else {
 		c.note("START TRANSACTION")
 	}
-	c.pending = beginning{is: true, options: o}
+	c.pending = beginning{is: true, options: o, next: c.pending.next}
 	c.inTx, c.session = true, wishesOf(ctx).session
 	return &tx{c}, nil
 }
@@ -71,4 +72,49 @@ func (t *tx) end(op op, text string) error {
 		return mysql.ErrInvalidConn
 	}
 	return c.run(context.Background(), c.request(op, text, nil))
+}
+
+// announces tells whether the statement is about the next transaction, and is kept until its server is known: on
+// another one it would be about another transaction.
+func (c *conn) announces(r *request, d *route.Decision) bool {
+	const about = route.FactNextTransaction | route.FactIsolation | route.FactReadOnly | route.FactReadWrite
+	return d.Target == route.ToAll && r.st.Class == route.Set && r.st.Count <= 1 && (r.op == opExec || r.op == opQuery) &&
+		len(r.args) == 0 && r.st.Facts.Any(route.FactNextTransaction) && r.st.Facts&^about == 0 &&
+		c.route.Transaction.Server == ""
+}
+
+// begin tells the server of the transaction that has begun, or will with the next statement.
+func (c *conn) begin(ctx context.Context, l *link) (err error) {
+	if c.pending.next != "" {
+		for text := range strings.SplitSeq(c.pending.next, "\x00") {
+			if _, err := l.conn.ExecContext(ctx, text, nil); err != nil {
+				if isServerError(err) {
+					c.pending.next = "" // it is told of that once
+				}
+				return err
+			}
+		}
+	}
+	switch {
+	case !c.pending.is:
+	case c.pending.text != "":
+		_, err = l.conn.ExecContext(ctx, c.pending.text, nil)
+	default:
+		l.tx, err = l.conn.BeginTx(ctx, c.pending.options)
+	}
+	if err == nil {
+		c.doubted = c.doubted && !c.pending.is
+		c.pending = beginning{}
+	}
+	return err
+}
+
+// begun notes where a transaction has begun, be its first statement refused: it must be ended there, and what follows
+// must not run without it.
+func (c *conn) begun(l *link) {
+	if c.links[l.from.index] != l {
+		c.broken = true
+		return
+	}
+	c.route.Transaction.Server = l.from.Name
 }
