@@ -205,8 +205,13 @@ func (c *conn) ResetSession(ctx context.Context) error {
 	return nil
 }
 
-// IsValid tells the pool whether it may use the connection again.
+// IsValid tells the pool, which has it back now, whether it may use the connection again.
 func (c *conn) IsValid() bool {
+	for i, l := range c.links {
+		if l != nil && !l.conn.IsValid() { // it would count as busy until somebody uses it
+			c.drop(i)
+		}
+	}
 	return !c.broken && len(c.settings) <= maxSettings
 }
 

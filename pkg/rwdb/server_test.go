@@ -88,6 +88,7 @@ func TestStatements(t *testing.T) {
 			{"begun", testBegun},
 			{"several", testSeveral},
 			{"replay", testReplay},
+			{"idle", testIdle},
 			{"settings", testSettings},
 			{"modes", testModes},
 			{"prepared", testPrepared},
