@@ -2,6 +2,7 @@ package rwdb_test
 
 import (
 	"context"
+	"database/sql"
 	"testing"
 )
 
@@ -27,5 +28,27 @@ func testIdle(t *testing.T, s *site) {
 		if sv.Active != 0 {
 			t.Errorf("%s runs %d statements: none is", sv.Name, sv.Active)
 		}
+	}
+}
+
+// testBeginsTwice: BEGIN commits what a transaction in front of it has written, as a server does it.
+func testBeginsTwice(t *testing.T, s *site) {
+	s = s.fresh(t, nil)
+	ctx := t.Context()
+	for i, o := range []*sql.TxOptions{nil, {ReadOnly: true}} {
+		c := s.conn(t, s.db)
+		exec(t, c, ctx, "START TRANSACTION")
+		exec(t, c, ctx, "INSERT INTO item VALUES (?, 1)", i)
+		tx, err := c.BeginTx(ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := number(t, s.db, ctx, "SELECT COUNT(*) FROM item"); n != i+1 {
+			t.Errorf("%+v: there are %d rows: %+v", o, n, s.last(t))
+		}
+		if err := tx.Rollback(); err != nil {
+			t.Error(err)
+		}
+		_ = c.Close()
 	}
 }

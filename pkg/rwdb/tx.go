@@ -31,11 +31,17 @@ func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, erro
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
-	if level := sql.IsolationLevel(o.Isolation); level != sql.LevelDefault {
-		name := isolations[level]
-		if name == "" {
-			return nil, fmt.Errorf("mysql: unsupported isolation level: %v", level)
+	level := sql.IsolationLevel(o.Isolation)
+	name := isolations[level]
+	if level != sql.LevelDefault && name == "" {
+		return nil, fmt.Errorf("mysql: unsupported isolation level: %v", level)
+	}
+	if c.route.Transaction.Server != "" { // a statement began it: what follows commits it, wherever that runs
+		if err := c.run(ctx, c.request(opExec, "COMMIT", nil)); err != nil {
+			return nil, err
 		}
+	}
+	if level != sql.LevelDefault {
 		c.note("SET TRANSACTION ISOLATION LEVEL " + name)
 	}
 	if o.ReadOnly {
