@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -453,7 +454,7 @@ func (c *conn) observe(ctx context.Context, r *request, d *route.Decision, err e
 	if tell == nil {
 		return
 	}
-	o := Observation{Class: d.Class, Level: d.Level, Reasons: d.Reasons(), Waited: r.waited, Asked: r.current != nil, Err: err}
+	o := Observation{Class: d.Class, Level: d.Level, Reasons: slices.Clone(d.Reasons()), Waited: r.waited, Asked: r.current != nil, Err: err}
 	if d.Server >= 0 {
 		o.Server = c.c.servers[d.Server].Name
 	}

@@ -89,6 +89,7 @@ func TestStatements(t *testing.T) {
 			{"several", testSeveral},
 			{"replay", testReplay},
 			{"idle", testIdle},
+			{"observed", testObserved},
 			{"begins twice", testBeginsTwice},
 			{"settings", testSettings},
 			{"modes", testModes},
