@@ -87,7 +87,11 @@ func (c *conn) first(ctx context.Context) error {
 			}
 			return err
 		}
-		all = errors.Join(all, err)
+		if all == nil {
+			all = err // the driver's own, which a program may compare
+		} else {
+			all = errors.Join(all, err)
+		}
 		if ctx.Err() != nil || isServerError(err) {
 			return err
 		}

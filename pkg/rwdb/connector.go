@@ -140,26 +140,48 @@ func (c *Connector) Close() error {
 func (c *Connector) Driver() driver.Driver { return &mysql.MySQLDriver{} }
 
 // Connect returns a connection that uses one to each server that it needs. It waits until a server is known to be
-// usable, for PrimaryWait at most.
+// usable, for PrimaryWait at most. A login that a server has refused is told at once, by the driver's error; where no
+// server could be reached, the error wraps the driver's.
 func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
-	wait := ctx
-	if c.options.PrimaryWait > 0 {
-		var cancel context.CancelFunc
-		wait, cancel = context.WithTimeout(ctx, c.options.PrimaryWait)
-		defer cancel()
-	}
-	if err := c.monitor.Wait(wait, anyOnline); err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		return nil, fmt.Errorf("rwdb: no server can be used, waited %v: %s", c.options.PrimaryWait, c.trouble())
-	}
 	conn := newConn(c)
-	if err := conn.first(ctx); err != nil {
-		return nil, err
+	asked := func(s *route.Snapshot) bool { return anyOnline(s) || !c.monitor.Oldest().IsZero() }
+	if c.monitor.Wait(ctx, asked) != nil {
+		return nil, ctx.Err()
 	}
-	return conn, nil
+	wait, cancel := context.WithTimeout(ctx, max(c.options.PrimaryWait, 0))
+	defer cancel()
+	for {
+		err := conn.first(ctx)
+		if err == nil && anyOnline(&conn.snap) {
+			return conn, nil
+		}
+		_ = conn.Close()
+		if isServerError(err) || err != nil && ctx.Err() != nil {
+			return nil, err
+		}
+		checks := 0 // the first one is of now: after a server that failed it says nothing new
+		if c.monitor.Wait(wait, func(s *route.Snapshot) bool { checks++; return checks > 1 && anyOnline(s) }) == nil {
+			continue
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil && len(c.servers) == 1:
+			return nil, err
+		}
+		text := fmt.Sprintf("rwdb: no server can be used, waited %v: %s", max(c.options.PrimaryWait, 0), c.trouble())
+		return nil, &unusableError{text, err}
+	}
 }
+
+// unusableError is that of a connection that no server could be had for.
+type unusableError struct {
+	text string
+	why  error // the driver's; nil if one could be reached, but is not to be used
+}
+
+func (e *unusableError) Error() string { return e.text }
+func (e *unusableError) Unwrap() error { return e.why }
 
 func anyOnline(s *route.Snapshot) bool {
 	for i := range s.Servers {

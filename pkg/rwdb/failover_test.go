@@ -2,6 +2,7 @@ package rwdb_test
 
 import (
 	"errors"
+	"syscall"
 	"testing"
 	"time"
 
@@ -129,13 +130,18 @@ func TestBadOptions(t *testing.T) {
 
 // TestNobodyThere: without any server the first statement says why, in time.
 func TestNobodyThere(t *testing.T) {
-	c, err := rwdb.New(rwdb.Options{PrimaryWait: 200 * time.Millisecond, Servers: []rwdb.Server{{Name: "a", DSN: "u:top-secret@tcp(127.0.0.1:1)/"}}})
+	c, err := rwdb.New(rwdb.Options{PrimaryWait: 200 * time.Millisecond, Servers: []rwdb.Server{
+		{Name: "a", DSN: "u:top-secret@tcp(127.0.0.1:1)/"}, {Name: "b", DSN: "u:top-secret@tcp(127.0.0.1:2)/"},
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
 	_, err = c.Connect(t.Context())
-	if err == nil || err.Error() != "rwdb: no server can be used, waited 200ms: a is offline (connection refused)" {
+	if err == nil || err.Error() != "rwdb: no server can be used, waited 200ms: a is offline (connection refused), b is offline (connection refused)" {
 		t.Error(err)
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("the driver's error is not in %T", err)
 	}
 }
