@@ -171,8 +171,11 @@ func (c *conn) Begin() (driver.Tx, error) {
 
 // Ping looks whether the primary answers, or, where there is none, a server that can be read.
 func (c *conn) Ping(ctx context.Context) error {
-	if c.broken {
+	switch {
+	case c.broken:
 		return driver.ErrBadConn
+	case ctx.Err() != nil:
+		return ctx.Err()
 	}
 	c.look(&c.req)
 	i := c.snap.Primary()
@@ -236,6 +239,16 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 		return nil, err
 	}
 	return r.rows, nil
+}
+
+// Exec implements driver.Execer: the driver's documentation uses it with sql.Conn.Raw.
+func (c *conn) Exec(query string, args []driver.Value) (driver.Result, error) {
+	return c.ExecContext(context.Background(), query, named(args))
+}
+
+// Query implements driver.Queryer.
+func (c *conn) Query(query string, args []driver.Value) (driver.Rows, error) {
+	return c.QueryContext(context.Background(), query, named(args))
 }
 
 // noRows is the answer to a statement that no server was asked.
