@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -18,7 +19,7 @@ func (c *conn) unreachable(ctx context.Context, r *request, d *route.Decision, w
 	c.c.monitor.Recheck(i)
 	switch {
 	case ctx.Err() != nil:
-		return false, why
+		return false, ctx.Err()
 	case c.broken:
 		return false, driver.ErrBadConn
 	case d.Target == route.ToHolder || d.Target == route.ToLast:
@@ -59,7 +60,7 @@ func (c *conn) failed(ctx context.Context, r *request, l *link, d *route.Decisio
 	switch {
 	case ctx.Err() != nil:
 		return false, why
-	case c.broken:
+	case c.broken, sent && l.from.timedOut(r.began): // elsewhere it would take as long
 		return false, why
 	case unsent && !errors.Is(why, driver.ErrBadConn), r.repeatable():
 		return c.unreachable(ctx, r, d, why)
@@ -69,6 +70,13 @@ func (c *conn) failed(ctx context.Context, r *request, l *link, d *route.Decisio
 	}
 	c.c.monitor.Recheck(i)
 	return false, why
+}
+
+// timedOut tells whether an answer that was waited for since then has taken longer than the DSN allows. The driver's
+// error does not tell.
+func (s *server) timedOut(since time.Time) bool {
+	limit := s.Config.ReadTimeout
+	return limit > 0 && time.Since(since) >= limit
 }
 
 // elsewhere goes on after a server that did nothing because it is read-only. Without another one the program gets

@@ -35,6 +35,7 @@ type request struct {
 	session  *Session       // nil if the connection's own
 	decision route.Decision // the last one
 	arrived  time.Time
+	began    time.Time // on the server that is asked now
 	until    time.Time // how long a primary is waited for; zero before it is
 	tried    bool      // a primary was tried, and was none
 	excluded uint64    // servers, by bit, that failed this statement

@@ -223,6 +223,9 @@ func (c *conn) attempt(ctx context.Context, r *request, d *route.Decision) (agai
 	if err != nil {
 		return c.unreachable(ctx, r, d, err)
 	}
+	if l.from.Config.ReadTimeout > 0 {
+		r.began = time.Now()
+	}
 	if err := c.prepareLink(ctx, l, r, d); err != nil {
 		return c.failed(ctx, r, l, d, err, false)
 	}
