@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -133,6 +134,26 @@ var lossCases = []driverCase{
 			look()
 			return shapes(all...) + seen
 		}, want: strings.Repeat(mysql.ErrPktTooLarge.Error()+"; none; none; none; ", 3) + "1 2 2 ",
+	},
+	{
+		name: "replicas behind for longer than the read timeout", config: func(c *mysql.Config) { c.ReadTimeout = 600 * time.Millisecond },
+		do: func(t *testing.T, s *side) string {
+			number(t, s.db, t.Context(), "SELECT 1")
+			for _, r := range s.Replicas() {
+				release, err := r.HoldApplier(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() {
+					if err := release(); err != nil {
+						t.Error(err)
+					}
+				}()
+			}
+			exec(t, s.db, t.Context(), "UPDATE item SET price = 77 WHERE id = 2")
+			var n int
+			return shapes(s.db.QueryRow("SELECT price FROM item WHERE id = 2").Scan(&n)) + fmt.Sprint(n)
+		}, want: "none; 77",
 	},
 	{name: "killed under a connection", do: func(t *testing.T, s *side) string {
 		ctx := t.Context()

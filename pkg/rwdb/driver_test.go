@@ -103,6 +103,9 @@ func (c *driverCase) run(t *testing.T, s *site) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if config.Addr == s.Primary().Address() && config.Passwd == password {
+		s.ready(t, through) // so that reads go to replicas
+	}
 	if got := c.with(t, s, through); got != want {
 		t.Errorf("rwdb: %s\nwant: %s", got, want)
 	}

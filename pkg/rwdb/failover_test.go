@@ -1,6 +1,7 @@
 package rwdb_test
 
 import (
+	"context"
 	"errors"
 	"syscall"
 	"testing"
@@ -125,6 +126,20 @@ func TestBadOptions(t *testing.T) {
 		if c != nil {
 			t.Errorf("%s: there is a connector", tt.name)
 		}
+	}
+}
+
+// TestNobodyWaits: less than 0 is no wait, not one without end.
+func TestNobodyWaits(t *testing.T) {
+	c, err := rwdb.New(rwdb.Options{PrimaryWait: -1, Servers: []rwdb.Server{{DSN: "u:top-secret@tcp(127.0.0.1:1)/"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if _, err = c.Connect(ctx); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Error(err)
 	}
 }
 

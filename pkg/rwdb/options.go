@@ -158,6 +158,7 @@ func (s *Server) watcher(o *Options) *mysql.Config {
 	c.Timeout, c.ReadTimeout, c.WriteTimeout = o.MonitorTimeout, 0, 0
 	c.Collation = "" // for which the driver might not put arguments into texts
 	c.MultiStatements, c.ColumnsWithAlias, c.RejectReadOnly = false, false, false
+	c.MaxAllowedPacket = mysql.NewConfig().MaxAllowedPacket // its own statements are longer than a small one
 	c.Logger = &mysql.NopLogger{}
 	return c
 }
