@@ -83,11 +83,10 @@ type hold struct {
 
 // Held is one reason why a connection stays with its session.
 type Held struct {
-	// Kind is one kind of state, and Server the name of the server whose connection has it.
+	// Kind is one kind of state.
 	Kind Holds
-	// Name is what is held, or "".
-	Name   string
-	Server string
+	// Name is what is held, or "", and Server the name of the server whose connection has it.
+	Name, Server string
 }
 
 // Holds lists what ties the session to connections, oldest first.
