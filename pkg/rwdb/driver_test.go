@@ -324,7 +324,7 @@ var errorCases = []driverCase{
 	},
 	{
 		name: "unknown schema", config: func(c *mysql.Config) { c.DBName = "shopp" }, do: dial,
-		want: strings.Repeat("server error 1044 (42000); ", 3),
+		want: strings.Repeat("server error 1049 (42000); ", 3),
 	},
 	{
 		name: "a setting that fails", config: func(c *mysql.Config) { c.Params = map[string]string{"no_such_variable": "1"} }, do: dial,
