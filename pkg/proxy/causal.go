@@ -211,13 +211,8 @@ func fellBack(req *request, d *route.Decision) (route.Reason, bool) {
 	if d.Target != route.ToPrimary || req.st.Target != route.ToReplica {
 		return route.NoReason, false
 	}
-	for _, r := range d.Reasons() {
-		switch r {
-		case route.NothingCaughtUp, route.NoReplica, route.PositionUnknown:
-			return r, true
-		}
-	}
-	return route.NoReason, false
+	why := d.FellBack()
+	return why, why != route.NoReason
 }
 
 // fallBack counts a read that falls back on the primary, and tells whether it may. done must follow

@@ -229,10 +229,7 @@ func (s *session) choose(req *request, d *route.Decision) int {
 
 // refused tells the client that nothing may run its statement, unless a primary may come yet.
 func (s *session) refused(req *request, d *route.Decision) (again bool, err error) {
-	missing := d.Target != route.Refuse // a server could not be named
-	for _, r := range d.Reasons() {
-		missing = missing || r == route.NoPrimary || r == route.TwoPrimaries
-	}
+	missing := d.Target != route.Refuse || d.LacksPrimary() // a server could not be named
 	if missing {
 		if again, err := s.awaitPrimary(req); again || err != nil {
 			return again, err

@@ -64,14 +64,14 @@ func newConn(c *Connector) *conn {
 func (c *conn) first(ctx context.Context) error {
 	c.req = request{}
 	c.look(&c.req)
-	i := -1
 	read := route.Statement{Class: route.Read, Target: route.ToReplica, Reason: route.ReadOnlyStatement, Count: 1}
 	c.c.turns.Lock()
 	policy := c.c.options.policy
 	policy.Level, policy.Balancer = route.Eventual, route.WeightedRoundRobin // connections read on where they began
 	d := c.route.Decide(&read, "", &policy, &c.snap, &c.c.rotation)
 	c.c.turns.Unlock()
-	if i = d.Server; i < 0 {
+	i := d.Server
+	if i < 0 {
 		i = max(0, c.snap.Primary())
 	}
 	var all error

@@ -160,10 +160,7 @@ func (c *conn) answer(ctx context.Context, r *request, d *route.Decision) error 
 
 // refused says that nothing may run the statement, unless a primary may come yet.
 func (c *conn) refused(ctx context.Context, r *request, d *route.Decision) (again bool, err error) {
-	missing := d.Target != route.Refuse
-	for _, why := range d.Reasons() {
-		missing = missing || why == route.NoPrimary || why == route.TwoPrimaries
-	}
+	missing := d.Target != route.Refuse || d.LacksPrimary()
 	if missing {
 		if again, err := c.awaitPrimary(ctx, r); again || err != nil {
 			return again, err
@@ -282,8 +279,7 @@ func (c *conn) attempt(ctx context.Context, r *request, d *route.Decision) (agai
 	if again {
 		c.pending = begins
 		c.c.counts.again.Add(1)
-	}
-	if !again && begins.is && c.pending != begins {
+	} else if begins.is && c.pending != begins {
 		c.begun(l)
 	}
 	if again || err != nil && !isServerError(err) {
@@ -392,7 +388,7 @@ func (c *conn) done(ctx context.Context, r *request, l *link, d *route.Decision,
 			c.c.counts.onReplicas.Add(1)
 		} else {
 			c.c.counts.onPrimary.Add(1)
-			if fellBack(d) {
+			if d.FellBack() != route.NoReason {
 				c.c.counts.fallBacks.Add(1)
 			}
 		}
@@ -437,19 +433,8 @@ func (c *conn) set(r *request, l *link) {
 	if n > 0 && l.settings == n && len(r.args) == 0 && len(c.settings[n-1].args) == 0 && c.settings[n-1].text == r.text {
 		return // the same once more
 	}
-	c.settings = append(c.settings, setting{strings.Clone(r.text), keep(r.args)})
+	c.settings = append(c.settings, setting{strings.Clone(r.text), slices.Clone(r.args)})
 	l.settings = len(c.settings)
-}
-
-// fellBack tells whether a read ran on the primary because no replica can have it.
-func fellBack(d *route.Decision) bool {
-	for _, why := range d.Reasons() {
-		switch why {
-		case route.NothingCaughtUp, route.NoReplica, route.PositionUnknown:
-			return true
-		}
-	}
-	return false
 }
 
 func (c *conn) observe(ctx context.Context, r *request, d *route.Decision, err error) {

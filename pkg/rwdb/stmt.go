@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
-	"slices"
 
 	"github.com/mysqlrw/mysqlrw/route"
 )
@@ -111,6 +110,3 @@ func (s *stmt) request(op op, args []driver.NamedValue) *request {
 	*r = request{op: op, text: s.text, args: args, st: s.st, stmt: s}
 	return r
 }
-
-// keep returns arguments that outlive the statement.
-func keep(args []driver.NamedValue) []driver.NamedValue { return slices.Clone(args) }
